@@ -1,0 +1,106 @@
+//! The contract of an operator: what the task calls, when, and what a return means.
+//!
+//! ```text
+//! life := open (batch | watermark | timer | snapshot)* finish snapshot? close
+//! ```
+//!
+//! Every call that can emit returns [`Progress`]. After `More` the task drains the collector and calls
+//! [`Operator::resume`] until `Done`; nothing else is called in between. An operator knows nothing of threads or
+//! sockets, and all calls of one instance come from one task.
+
+use std::sync::Arc;
+
+use crate::batch::Batch;
+use crate::collector::Collector;
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::key_group::KeyGroupRange;
+use crate::metrics::OperatorMetrics;
+use crate::snapshot::OperatorSnapshot;
+use crate::time::TimestampMs;
+
+/// Whether a call said all that it has to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Progress {
+    /// The call is complete.
+    Done,
+    /// The collector is full: drain it and call `resume`.
+    More,
+}
+
+/// Which instance of which operator this is.
+#[derive(Debug, Clone)]
+pub struct SubtaskInfo {
+    /// The operator's stable id, by which its state is found again.
+    pub uid: String,
+    /// The operator's name for people.
+    pub name: String,
+    /// Which instance, from 0.
+    pub index: usize,
+    /// How many instances there are.
+    pub parallelism: usize,
+    /// The key groups that this instance owns.
+    pub key_groups: KeyGroupRange,
+}
+
+/// What an operator is given when it opens.
+#[derive(Clone)]
+pub struct OperatorContext {
+    /// Who it is.
+    pub subtask: SubtaskInfo,
+    /// Clock and randomness.
+    pub env: Env,
+    /// Where it reports what only it knows: state size, late rows, open windows.
+    pub metrics: Arc<OperatorMetrics>,
+}
+
+/// One operator instance.
+pub trait Operator: Send {
+    /// Called once, first. `restored` holds the state of the key groups that this instance owns.
+    fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
+        let _ = context;
+        match restored {
+            Some(s) if !s.is_empty() => Err(Error::bug("state to restore, but the operator keeps none")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes rows from input `port` (0 where there is one input; 0 is left and 1 right in a join).
+    fn batch(&mut self, port: usize, batch: Batch, out: &mut Collector) -> Result<Progress>;
+
+    /// Event time has reached `at` on all inputs. What this emits goes out before the watermark does.
+    fn watermark(&mut self, at: TimestampMs, out: &mut Collector) -> Result<Progress> {
+        let _ = (at, out);
+        Ok(Progress::Done)
+    }
+
+    /// When [`Operator::timer`] wants to be called next, in processing time. Asked after every call.
+    fn next_timer_ms(&self) -> Option<TimestampMs> {
+        None
+    }
+
+    /// Processing time has reached `now_ms`.
+    fn timer(&mut self, now_ms: TimestampMs, out: &mut Collector) -> Result<Progress> {
+        let _ = (now_ms, out);
+        Ok(Progress::Done)
+    }
+
+    /// Goes on where a call that returned `More` stopped.
+    fn resume(&mut self, out: &mut Collector) -> Result<Progress> {
+        let _ = out;
+        Err(Error::bug("resumed an operator that never returns More"))
+    }
+
+    /// Its whole state, as of the rows and watermarks taken in so far.
+    fn snapshot(&mut self) -> Result<OperatorSnapshot>;
+
+    /// All inputs have ended; the last watermark has been taken in. May emit.
+    fn finish(&mut self, out: &mut Collector) -> Result<Progress> {
+        let _ = out;
+        Ok(Progress::Done)
+    }
+
+    /// Called once, last, also after a failure. May not emit.
+    fn close(&mut self) {}
+}

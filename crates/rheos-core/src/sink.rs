@@ -1,0 +1,71 @@
+//! The contract of a sink: writers that prepare, and a committer that makes what they prepared visible.
+//!
+//! Two-phase commit: [`Sink::prepare`] at a barrier (and at the end of the input) makes everything written so far durable
+//! but not visible and returns tokens that name it; the tokens are stored with the snapshot; once the snapshot is complete
+//! [`Committer::commit`] makes it visible, again after every recovery, so it must be idempotent.
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch::Batch;
+use crate::changelog::ChangelogMode;
+use crate::connector::TableSpec;
+use crate::element::Epoch;
+use crate::error::Result;
+use crate::operator::OperatorContext;
+
+/// Names something that a writer made durable and that waits to be made visible.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommitToken {
+    /// The sink's stable id.
+    pub sink: String,
+    /// The snapshot that it belongs to.
+    pub epoch: Epoch,
+    /// What to commit, in the sink's own terms.
+    pub payload: serde_json::Value,
+}
+
+/// A writer: one subtask of a sink.
+pub trait Sink: Send {
+    /// Takes rows in.
+    fn write(&mut self, batch: Batch) -> Result<()>;
+
+    /// Event time has reached `at`: a sink that shows progress may use it.
+    fn watermark(&mut self, at: crate::time::TimestampMs) -> Result<()> {
+        let _ = at;
+        Ok(())
+    }
+
+    /// Makes all rows since the last call durable, invisible as yet. A sink without transactions flushes and returns none.
+    fn prepare(&mut self, epoch: Epoch) -> Result<Vec<CommitToken>>;
+
+    /// Called once, last, also after a failure: what was not prepared is thrown away.
+    fn close(&mut self) {}
+}
+
+/// Makes prepared output visible.
+pub trait Committer: Send {
+    /// Commits every token; one that was committed before is passed over.
+    fn commit(&mut self, tokens: &[CommitToken]) -> Result<()>;
+}
+
+/// What the planner must know of a sink table.
+#[derive(Debug, Clone)]
+pub struct SinkDescription {
+    /// The widest kind of changes that it takes.
+    pub accepts: ChangelogMode,
+}
+
+/// Makes the writers of a kind of sink.
+pub trait SinkFactory: Send + Sync {
+    /// Checks the table's options and says what it takes. Writes nothing.
+    fn describe(&self, table: &TableSpec) -> Result<SinkDescription>;
+
+    /// A writer for one subtask.
+    fn writer(&self, table: &TableSpec, context: &OperatorContext) -> Result<Box<dyn Sink>>;
+
+    /// The committer, where the sink has transactions.
+    fn committer(&self, table: &TableSpec) -> Result<Option<Box<dyn Committer>>> {
+        let _ = table;
+        Ok(None)
+    }
+}

@@ -1,0 +1,43 @@
+//! Grouping without windows, and the aggregate calls that all grouping operators share.
+
+use serde::{Deserialize, Serialize};
+
+use rheos_core::schema::Schema;
+use rheos_core::types::LogicalType;
+
+/// One aggregate of a grouping: `SUM(DISTINCT price) FILTER (WHERE ...)`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AggregateCall {
+    /// Canonical name, upper case; `COUNT` without arguments is COUNT(*).
+    pub function: String,
+    /// The argument columns, already of the types that the function takes.
+    pub args: Vec<usize>,
+    /// The types of those columns.
+    pub arg_types: Vec<LogicalType>,
+    /// A BOOLEAN column: only rows where it is true count.
+    pub filter: Option<usize>,
+    /// Whether equal values count once.
+    pub distinct: bool,
+    /// The type of the result.
+    pub ty: LogicalType,
+}
+
+/// `group-aggregate`: GROUP BY over an unbounded input; the result is updated as rows come.
+///
+/// Output columns: the keys, then the aggregates. At most one change (or -U, +U pair) for a key and input batch; a group
+/// whose rows are all gone is deleted. Without keys there is one group, which exists once a row has come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupAggregateSpec {
+    /// The columns of the input.
+    pub input: Schema,
+    /// The key columns.
+    pub keys: Vec<usize>,
+    /// The aggregates.
+    pub aggregates: Vec<AggregateCall>,
+    /// Whether the input takes rows back.
+    pub input_retracts: bool,
+    /// Whether -U is to be put out; otherwise +U alone replaces by key.
+    pub emit_update_before: bool,
+    /// The columns of the output.
+    pub output: Schema,
+}

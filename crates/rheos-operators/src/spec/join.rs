@@ -1,0 +1,78 @@
+//! Joins.
+
+use serde::{Deserialize, Serialize};
+
+use rheos_core::schema::Schema;
+use rheos_expr::{EvalConfig, Expr};
+
+/// Which rows a join puts out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JoinKind {
+    /// Pairs that match.
+    Inner,
+    /// And left rows without a match.
+    Left,
+    /// And right rows without a match.
+    Right,
+    /// And rows of both sides without a match.
+    Full,
+    /// Left rows with a match, once.
+    Semi,
+    /// Left rows without a match.
+    Anti,
+}
+
+/// One input of a join.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JoinSide {
+    /// Its columns.
+    pub schema: Schema,
+    /// Its key columns, as many as on the other side and of the same types. NULL matches nothing.
+    pub keys: Vec<usize>,
+    /// Whether it takes rows back.
+    pub retracts: bool,
+    /// Columns that are unique in it, if known.
+    pub unique_key: Option<Vec<usize>>,
+}
+
+/// `join`: both inputs are kept for ever; every change of either side changes the result.
+///
+/// Output columns: left then right; SEMI and ANTI: left only. Updates keep their kinds where one input row gives one
+/// output row (inner joins); otherwise +I and -D.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JoinSpec {
+    /// Which rows.
+    pub kind: JoinKind,
+    /// Input port 0.
+    pub left: JoinSide,
+    /// Input port 1.
+    pub right: JoinSide,
+    /// A condition beside the equal keys, over left's then right's columns.
+    pub condition: Option<Expr>,
+    /// The columns of the output.
+    pub output: Schema,
+    /// What evaluation depends on.
+    pub config: EvalConfig,
+}
+
+/// `window-join`: rows of both sides that carry the same window and keys; a window is joined and forgotten when the
+/// watermark reaches its last millisecond. Late rows are dropped. The output is insert-only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WindowJoinSpec {
+    /// Which rows.
+    pub kind: JoinKind,
+    /// Input port 0; its keys are without the window's columns.
+    pub left: JoinSide,
+    /// Input port 1.
+    pub right: JoinSide,
+    /// The column of the window's end on the left.
+    pub left_end: usize,
+    /// The column of the window's end on the right.
+    pub right_end: usize,
+    /// A condition beside the equal keys, over left's then right's columns.
+    pub condition: Option<Expr>,
+    /// The columns of the output.
+    pub output: Schema,
+    /// What evaluation depends on.
+    pub config: EvalConfig,
+}

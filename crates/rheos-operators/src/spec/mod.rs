@@ -1,0 +1,13 @@
+//! What the planner says to each operator, as data. Columns are named by position in the operator's input.
+
+pub mod aggregate;
+pub mod calc;
+pub mod join;
+pub mod rank;
+pub mod window;
+
+pub use aggregate::{AggregateCall, GroupAggregateSpec};
+pub use calc::{CalcSpec, ExpandSpec, ValuesSpec, WatermarkExprSpec};
+pub use join::{JoinKind, JoinSide, JoinSpec, WindowJoinSpec};
+pub use rank::{DeduplicateSpec, LimitSpec, RankSpec, SortKey, WindowRankSpec};
+pub use window::{WindowAggregateSpec, WindowProperty, WindowSpec, WindowTableSpec, Windowing};
