@@ -28,6 +28,7 @@ pub mod schema;
 pub mod sink;
 pub mod snapshot;
 pub mod source;
+pub mod testing;
 pub mod time;
 pub mod types;
 
