@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 use rheos_core::schema::Schema;
 use rheos_core::types::LogicalType;
 
+mod resolve;
+
+pub use resolve::{Resolved, is_aggregate, names, resolve};
+
 /// One aggregate of a grouping: `SUM(DISTINCT price) FILTER (WHERE ...)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AggregateCall {
