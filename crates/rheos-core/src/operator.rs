@@ -42,6 +42,8 @@ pub struct SubtaskInfo {
     pub parallelism: usize,
     /// The key groups that this instance owns.
     pub key_groups: KeyGroupRange,
+    /// How many key groups the job has: what [`crate::key_group::key_group`] is asked with.
+    pub key_group_count: u32,
 }
 
 /// What an operator is given when it opens.

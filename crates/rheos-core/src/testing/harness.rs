@@ -35,7 +35,14 @@ impl OperatorHarness {
         let clock = Arc::new(ManualClock::default());
         let metrics = Arc::new(OperatorMetrics::default());
         let context = OperatorContext {
-            subtask: SubtaskInfo { uid: "harness".into(), name: "harness".into(), index, parallelism, key_groups },
+            subtask: SubtaskInfo {
+                uid: "harness".into(),
+                name: "harness".into(),
+                index,
+                parallelism,
+                key_groups,
+                key_group_count: DEFAULT_KEY_GROUPS,
+            },
             env: Env { clock: Arc::clone(&clock) as Arc<dyn Clock>, random: Arc::new(SplitMix64::new(1)) },
             metrics: Arc::clone(&metrics),
         };
