@@ -29,6 +29,7 @@ pub mod sink;
 pub mod snapshot;
 pub mod source;
 pub mod testing;
+pub mod text;
 pub mod time;
 pub mod types;
 
