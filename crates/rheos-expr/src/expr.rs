@@ -51,7 +51,7 @@ pub enum Expr {
 }
 
 /// A constant's value. Which Arrow type carries it follows from the type beside it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Literal {
     /// NULL of whatever type.
     Null,
@@ -95,6 +95,22 @@ impl Expr {
             Expr::Column { ty, .. } | Expr::Literal { ty, .. } | Expr::Call { ty, .. } | Expr::Cast { ty, .. } | Expr::Case { ty, .. } => {
                 ty
             }
+        }
+    }
+
+    /// The value, if it is a constant.
+    pub fn literal(&self) -> Option<&Literal> {
+        match self {
+            Expr::Literal { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is a constant text.
+    pub fn literal_text(&self) -> Option<&str> {
+        match self.literal() {
+            Some(Literal::Text(text)) => Some(text),
+            _ => None,
         }
     }
 

@@ -1,0 +1,6 @@
+//! Digests.
+
+use crate::function::Function;
+
+/// What this family has.
+pub(crate) static FUNCTIONS: &[Function] = &[];

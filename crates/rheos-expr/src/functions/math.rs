@@ -1,0 +1,6 @@
+//! Mathematical functions.
+
+use crate::function::Function;
+
+/// What this family has.
+pub(crate) static FUNCTIONS: &[Function] = &[];

@@ -1,0 +1,6 @@
+//! Functions of texts.
+
+use crate::function::Function;
+
+/// What this family has.
+pub(crate) static FUNCTIONS: &[Function] = &[];
