@@ -44,6 +44,25 @@ impl Batch {
         }
     }
 
+    /// One batch of all rows of `batches`, in order. They are of one edge, so of one form and schema; there is at least one.
+    pub fn concat(mut batches: Vec<Batch>) -> Result<Batch> {
+        if batches.len() == 1 {
+            return batches.pop().ok_or_else(|| Error::bug("no batch to join"));
+        }
+        match batches.first() {
+            None => Err(Error::bug("no batches to join")),
+            Some(Batch::Columns(first)) => {
+                let schema = first.schema();
+                let batches: Vec<ColumnBatch> = batches.into_iter().map(Batch::into_columns).collect::<Result<_>>()?;
+                Ok(Batch::Columns(ColumnBatch::concat(&schema, &batches)?))
+            }
+            Some(Batch::Rows(_)) => {
+                let batches: Vec<RowBatch> = batches.into_iter().map(Batch::into_rows).collect::<Result<_>>()?;
+                Ok(Batch::Rows(RowBatch::concat(batches)?))
+            }
+        }
+    }
+
     /// Rows `offset .. offset + length`, without copying columns.
     pub fn slice(&self, offset: usize, length: usize) -> Batch {
         match self {

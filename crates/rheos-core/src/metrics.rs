@@ -39,6 +39,12 @@ impl Gauge {
         self.0.store(value, Ordering::Relaxed);
     }
 
+    /// Adds to it, or takes away.
+    #[inline]
+    pub fn add(&self, n: i64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
     /// Its value.
     pub fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)

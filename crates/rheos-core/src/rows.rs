@@ -3,6 +3,8 @@
 use std::any::Any;
 use std::fmt;
 
+use crate::error::Error;
+
 /// A type whose values can flow between the operators of a program.
 pub trait Row: Any + Clone + Send + Sync + fmt::Debug {}
 
@@ -54,6 +56,17 @@ impl RowBatch {
         self.rows.as_any().downcast_ref::<Vec<T>>().map(Vec::as_slice)
     }
 
+    /// One batch of the rows of all, in order; they must be of one type, and there must be at least one batch.
+    pub fn concat(batches: Vec<RowBatch>) -> Result<RowBatch, Error> {
+        let mut batches = batches.into_iter();
+        let mut all = batches.next().ok_or_else(|| Error::bug("no batches to join"))?;
+        for batch in batches {
+            let (into, from) = (all.type_name(), batch.type_name());
+            all.rows.append(batch.rows).map_err(|()| Error::bug(format!("rows of {from} cannot join rows of {into}")))?;
+        }
+        Ok(all)
+    }
+
     /// Rows `offset .. offset + length`, copied.
     pub fn slice(&self, offset: usize, length: usize) -> RowBatch {
         RowBatch { rows: self.rows.slice(offset, length) }
@@ -83,6 +96,7 @@ trait ErasedRows: Send + Sync {
     fn retained_bytes(&self) -> usize;
     fn as_any(&self) -> &dyn Any;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
+    fn append(&mut self, other: Box<dyn ErasedRows>) -> Result<(), ()>;
     fn slice(&self, offset: usize, length: usize) -> Box<dyn ErasedRows>;
     fn split(self: Box<Self>, targets: &[u32], parts: usize) -> Vec<Option<Box<dyn ErasedRows>>>;
 }
@@ -108,6 +122,12 @@ impl<T: Row> ErasedRows for Vec<T> {
         self
     }
 
+    fn append(&mut self, other: Box<dyn ErasedRows>) -> Result<(), ()> {
+        let mut other = other.into_any().downcast::<Vec<T>>().map_err(|_| ())?;
+        Vec::append(self, &mut other);
+        Ok(())
+    }
+
     fn slice(&self, offset: usize, length: usize) -> Box<dyn ErasedRows> {
         Box::new(self[offset..offset + length].to_vec())
     }
@@ -131,6 +151,13 @@ mod tests {
         let split = batch.split(&[1, 0, 1, 1], 3);
         let parts: Vec<Option<Vec<u32>>> = split.into_iter().map(|b| b.map(|b| b.downcast::<u32>().unwrap())).collect();
         assert_eq!(parts, vec![Some(vec![11]), Some(vec![10, 12, 13]), None]);
+    }
+
+    #[test]
+    fn rows_of_one_type_join_in_order_and_others_do_not() {
+        let joined = RowBatch::concat(vec![RowBatch::new(vec![1u32, 2]), RowBatch::new(vec![3u32])]).unwrap();
+        assert_eq!(joined.downcast::<u32>().unwrap(), vec![1, 2, 3]);
+        assert!(RowBatch::concat(vec![RowBatch::new(vec![1u32]), RowBatch::new(vec!["a"])]).is_err());
     }
 
     #[test]

@@ -21,8 +21,9 @@ pub enum Watermark {
 
 /// Merges the watermarks of several inputs: the minimum over those that are active.
 ///
-/// Invariants: the merged watermark never falls, also not when an idle input wakes behind it; an ended input counts as
-/// one at the end of time; all inputs idle means idle.
+/// Invariants: the merged watermark never falls, also not when an idle input wakes behind it; an ended input is one at
+/// [`MAX_WATERMARK`], which holds nobody back, and only when all have ended is that the merged watermark; all inputs that have
+/// not ended idle means idle (so an idle input that may yet speak keeps the end of time away).
 #[derive(Debug, Clone)]
 pub struct WatermarkMerger {
     inputs: Vec<Input>,
@@ -68,9 +69,10 @@ impl WatermarkMerger {
 
     fn pass_on(&mut self) -> Vec<Watermark> {
         let mut said = Vec::new();
-        let idle = !self.inputs.is_empty() && self.inputs.iter().all(|i| i.idle);
-        // An idle stream's inputs may still have advanced beyond each other: pass the furthest that all have reached.
-        let active = self.inputs.iter().filter(|i| !i.idle).map(|i| i.at).min();
+        let ended = |i: &Input| i.at == MAX_WATERMARK;
+        let all_ended = self.inputs.iter().all(ended);
+        let idle = !all_ended && self.inputs.iter().all(|i| i.idle || ended(i));
+        let active = self.inputs.iter().filter(|i| all_ended || !(i.idle || ended(i))).map(|i| i.at).min();
         if self.idle && !idle {
             said.push(Watermark::Active);
         }
@@ -114,7 +116,17 @@ mod tests {
     }
 
     #[test]
-    fn an_ended_input_counts_as_the_end_of_time() {
+    fn the_end_of_time_waits_for_an_idle_input() {
+        let mut m = WatermarkMerger::new(2);
+        m.update(0, At(10));
+        assert_eq!(m.update(1, Idle), vec![At(10)]);
+        assert_eq!(m.update(0, At(MAX_WATERMARK)), vec![Idle]);
+        assert_eq!(m.update(1, At(12)), vec![Active, At(12)]);
+        assert_eq!(m.update(1, At(MAX_WATERMARK)), vec![At(MAX_WATERMARK)]);
+    }
+
+    #[test]
+    fn an_ended_input_holds_nobody_back() {
         let mut m = WatermarkMerger::new(2);
         m.update(0, At(MAX_WATERMARK));
         assert_eq!(m.update(1, At(4)), vec![At(4)]);

@@ -1,0 +1,200 @@
+//! A first-in-first-out channel from one sender to one inbox, bounded by bytes and rows.
+//!
+//! One short lock for each element, never for a row; nobody waits while holding it.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use rheos_core::element::Element;
+use rheos_core::metrics::TaskMetrics;
+
+use crate::limits::{ChannelLimits, Cost, Parcel};
+use crate::readiness::Readiness;
+
+/// What sender and receiver share.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    state: Mutex<State>,
+    limits: ChannelLimits,
+    /// The receiver's, where this channel is number `index`.
+    readiness: Arc<Readiness>,
+    index: usize,
+    /// The receiving task's: what waits in its inbox is counted there.
+    receiver: Arc<TaskMetrics>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Parcel>,
+    held: Cost,
+    /// The sender, and what it wants to send, where there was no room for it.
+    waiting: Option<(Waker, Cost)>,
+    sender_gone: bool,
+    receiver_gone: bool,
+}
+
+impl State {
+    fn admits(&self, cost: Cost, limits: ChannelLimits) -> bool {
+        self.queue.is_empty() || (self.held.bytes + cost.bytes <= limits.bytes && self.held.rows + cost.rows <= limits.rows)
+    }
+}
+
+/// What a receiver finds in a channel that said it had something.
+pub(crate) enum Popped {
+    Parcel(Parcel),
+    SenderGone,
+    Nothing,
+}
+
+impl Channel {
+    pub(crate) fn new(index: usize, limits: ChannelLimits, readiness: Arc<Readiness>, receiver: Arc<TaskMetrics>) -> Self {
+        Channel { state: Mutex::default(), limits, readiness, index, receiver }
+    }
+
+    pub(crate) fn pop(&self) -> Popped {
+        let mut state = self.lock();
+        let Some(parcel) = state.queue.pop_front() else {
+            return if state.sender_gone { Popped::SenderGone } else { Popped::Nothing };
+        };
+        state.held.bytes -= parcel.cost.bytes;
+        state.held.rows -= parcel.cost.rows;
+        if state.queue.is_empty() && !state.sender_gone {
+            self.readiness.clear(self.index);
+        }
+        let room = state.waiting.as_ref().is_some_and(|(_, wanted)| state.admits(*wanted, self.limits));
+        let waker = if room { state.waiting.take() } else { None };
+        drop(state);
+        self.receiver.queued_bytes.add(-(parcel.cost.bytes as i64));
+        if let Some((waker, _)) = waker {
+            waker.wake();
+        }
+        Popped::Parcel(parcel)
+    }
+
+    pub(crate) fn receiver_gone(&self) {
+        let mut state = self.lock();
+        state.receiver_gone = true;
+        state.queue.clear();
+        let waker = state.waiting.take();
+        drop(state);
+        if let Some((waker, _)) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Nothing that holds the lock can panic half-way through a change, so a poisoned lock is as good as any.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why an element could not be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SendError {
+    /// The receiving task is gone: whoever runs the tasks knows why.
+    Disconnected,
+    /// The element breaks the grammar of channels, as the text says. Found in debug builds only.
+    Illegal(String),
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SendError::Disconnected => f.write_str("the receiving task is gone"),
+            SendError::Illegal(rule) => write!(f, "illegal order of elements: {rule}"),
+        }
+    }
+}
+
+impl std::error::Error for SendError {}
+
+/// The sending end of a channel.
+#[derive(Debug)]
+pub struct Sender {
+    channel: Arc<Channel>,
+    #[cfg(debug_assertions)]
+    checker: rheos_core::grammar::GrammarChecker,
+}
+
+impl Sender {
+    pub(crate) fn new(channel: Arc<Channel>) -> Self {
+        Sender {
+            channel,
+            #[cfg(debug_assertions)]
+            checker: rheos_core::grammar::GrammarChecker::new(),
+        }
+    }
+
+    /// Sends what is in `slot` and empties it, or waits for room; then it stays in the slot.
+    pub(crate) fn poll_send(&mut self, slot: &mut Option<Parcel>, context: &mut Context<'_>) -> Poll<Result<(), SendError>> {
+        self.offer(slot, Some(context))
+    }
+
+    /// Sends what is in `slot` and empties it, or leaves it there where there is no room.
+    pub(crate) fn try_send(&mut self, slot: &mut Option<Parcel>) -> Result<(), SendError> {
+        match self.offer(slot, None) {
+            Poll::Ready(result) => result,
+            Poll::Pending => Ok(()),
+        }
+    }
+
+    /// Sends an element as soon as there is room for it.
+    pub async fn send(&mut self, element: Element) -> Result<(), SendError> {
+        let mut slot = Some(Parcel::from(element));
+        poll_fn(|context| self.poll_send(&mut slot, context)).await
+    }
+
+    fn offer(&mut self, slot: &mut Option<Parcel>, context: Option<&mut Context<'_>>) -> Poll<Result<(), SendError>> {
+        let Some(parcel) = slot.take() else { return Poll::Ready(Ok(())) };
+        let cost = parcel.cost;
+        let channel = &self.channel;
+        let mut state = channel.lock();
+        if state.receiver_gone {
+            return Poll::Ready(Err(SendError::Disconnected));
+        }
+        if !state.admits(cost, channel.limits) {
+            *slot = Some(parcel);
+            if let Some(context) = context {
+                match &mut state.waiting {
+                    Some((waker, wanted)) => {
+                        waker.clone_from(context.waker());
+                        *wanted = cost;
+                    }
+                    none => *none = Some((context.waker().clone(), cost)),
+                }
+            }
+            return Poll::Pending;
+        }
+        #[cfg(debug_assertions)]
+        if let Err(rule) = self.checker.check(&parcel.element) {
+            return Poll::Ready(Err(SendError::Illegal(rule)));
+        }
+        state.held.bytes += cost.bytes;
+        state.held.rows += cost.rows;
+        let was_empty = state.queue.is_empty();
+        state.queue.push_back(parcel);
+        if was_empty {
+            channel.readiness.set(channel.index);
+        }
+        // Counted before the receiver can take it out, so that the number never falls below nothing.
+        channel.receiver.queued_bytes.add(cost.bytes as i64);
+        drop(state);
+        if was_empty {
+            channel.readiness.wake();
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        let mut state = self.channel.lock();
+        state.sender_gone = true;
+        self.channel.readiness.set(self.channel.index);
+        drop(state);
+        self.channel.readiness.wake();
+    }
+}
