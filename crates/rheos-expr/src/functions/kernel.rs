@@ -162,3 +162,8 @@ pub(crate) fn repeat(array: &ArrayRef, rows: usize) -> Result<ArrayRef> {
     }
     Ok(arrow::compute::take(array, &UInt32Array::from(vec![0; rows]), None)?)
 }
+
+/// Where `mask` (without NULLs) is true the value of `then`, else that of `otherwise`.
+pub(crate) fn select(mask: &BooleanArray, then: &Value, otherwise: &Value) -> Result<ArrayRef> {
+    Ok(arrow::compute::kernels::zip::zip(mask, then, otherwise)?)
+}

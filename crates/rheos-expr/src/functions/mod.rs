@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::expr::Expr;
 use crate::function::Function;
 
 pub(crate) mod kernel;
@@ -51,6 +52,11 @@ pub fn find(name: &str) -> Option<&'static Function> {
         Some(function) => Some(function),
         None => BY_NAME.get(name.to_ascii_uppercase().as_str()).copied(),
     }
+}
+
+/// Whether this call cannot fail and costs next to nothing though its function may: a division by a constant.
+pub(crate) fn is_cheap_call(function: &Function, args: &[Expr]) -> bool {
+    arithmetic::is_cheap_division(function.name, args)
 }
 
 /// All names and aliases that are words, for suggestions; operators are left out.
