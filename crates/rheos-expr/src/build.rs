@@ -8,6 +8,7 @@ mod literal;
 
 use rheos_core::types::{LogicalType, TypeKind};
 
+pub(crate) use coercion::added_length;
 pub use coercion::{common_type, is_implicitly_castable, same_kind};
 pub use literal::{
     literal_bool, literal_bytes, literal_date, literal_decimal, literal_double, literal_int, literal_interval_months, literal_interval_ms,

@@ -16,6 +16,7 @@ use arrow::array::{
     Array, ArrayAccessor, ArrayRef, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, ListArray, MapArray, PrimitiveArray,
     StringArray, StringBuilder, StructArray, UInt32Array,
 };
+use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::DataType;
 
 use rheos_core::error::{Error, Result};
@@ -166,4 +167,50 @@ pub(crate) fn repeat(array: &ArrayRef, rows: usize) -> Result<ArrayRef> {
 /// Where `mask` (without NULLs) is true the value of `then`, else that of `otherwise`.
 pub(crate) fn select(mask: &BooleanArray, then: &Value, otherwise: &Value) -> Result<ArrayRef> {
     Ok(arrow::compute::kernels::zip::zip(mask, then, otherwise)?)
+}
+
+/// Computes a number from those of the first two arguments, NULL where either is. `f` is also called where they are
+/// NULL, with any numbers: it may not panic.
+pub(crate) fn combine_numbers<A, B, O>(call: &Call<'_>, f: impl Fn(A::Native, B::Native) -> O::Native) -> Result<Value>
+where
+    A: ArrowPrimitiveType,
+    B: ArrowPrimitiveType,
+    O: ArrowPrimitiveType,
+{
+    let (a, b) = (numbers::<A>(call, 0)?, numbers::<B>(call, 1)?);
+    let array: PrimitiveArray<O> = match (a.constant, b.constant) {
+        (true, false) if a.array.is_null(0) => PrimitiveArray::new_null(b.array.len()),
+        (true, false) => {
+            let constant = a.array.value(0);
+            b.array.unary(|b| f(constant, b))
+        }
+        (false, true) if b.array.is_null(0) => PrimitiveArray::new_null(a.array.len()),
+        (false, true) => {
+            let constant = b.array.value(0);
+            a.array.unary(|a| f(a, constant))
+        }
+        _ => arrow::compute::binary(a.array, b.array, f)?,
+    };
+    Ok(result(call, Arc::new(array.with_data_type(call.result.to_arrow()))))
+}
+
+/// Computes a boolean from the first two arguments' numbers, NULL where either is. `f` is also called where they are NULL.
+pub(crate) fn combine_to_booleans<A, B>(call: &Call<'_>, f: impl Fn(A::Native, B::Native) -> bool) -> Result<Value>
+where
+    A: ArrowPrimitiveType,
+    B: ArrowPrimitiveType,
+{
+    let (a, b) = (numbers::<A>(call, 0)?, numbers::<B>(call, 1)?);
+    if (a.constant && a.array.is_null(0)) || (b.constant && b.array.is_null(0)) {
+        return Ok(Value::Constant(Arc::new(BooleanArray::new_null(1))));
+    }
+    let (x, y) = (a.array.values(), b.array.values());
+    let bits = match (a.constant, b.constant) {
+        (true, false) => BooleanBuffer::collect_bool(y.len(), |i| f(x[0], y[i])),
+        (false, true) => BooleanBuffer::collect_bool(x.len(), |i| f(x[i], y[0])),
+        _ => BooleanBuffer::collect_bool(x.len().min(y.len()), |i| f(x[i], y[i])),
+    };
+    let nulls_of = |rows: &dyn Array, constant: bool| if constant { None } else { rows.nulls().cloned() };
+    let nulls = NullBuffer::union(nulls_of(a.array, a.constant).as_ref(), nulls_of(b.array, b.constant).as_ref());
+    Ok(result(call, Arc::new(BooleanArray::new(bits, nulls))))
 }
