@@ -1,1 +1,28 @@
-//! placeholder
+//! Connectors and formats: how tables are read from, and written to, the world outside.
+//!
+//! 1. [`register`] puts every connector and format into the registry, with the options that the planner checks.
+//! 2. A connector makes splits and readers ([`rheos_core::source`]) or writers and a committer ([`rheos_core::sink`]).
+//! 3. What it carries is bytes; a [`format::Decoder`] turns them into batches and a [`format::Encoder`] back.
+//!
+//! This crate knows nothing of SQL, operators or tasks: a [`rheos_core::connector::TableSpec`] is all it sees of a job.
+
+pub mod blackhole;
+pub mod datagen;
+pub mod filesystem;
+pub mod format;
+pub mod nexmark;
+pub mod print;
+pub mod values;
+
+use rheos_core::registry::Registry;
+
+/// Adds all connectors and formats.
+pub fn register(registry: &mut Registry) {
+    format::register(registry);
+    registry.add_connector(filesystem::connector());
+    registry.add_connector(print::connector());
+    registry.add_connector(blackhole::connector());
+    registry.add_connector(values::connector());
+    registry.add_connector(datagen::connector());
+    registry.add_connector(nexmark::connector());
+}
