@@ -1,0 +1,129 @@
+//! What a join keeps of one input.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, UInt32Array};
+use arrow::datatypes::{DataType, UInt32Type};
+use rheos_core::error::{Error, Result};
+use rheos_core::key_group::hash_columns;
+use rheos_core::snapshot::OperatorSnapshot;
+use rheos_state::{KeyIndex, Slot, snapshot};
+
+use super::changes::resolve;
+use super::lists::KeyLists;
+use crate::row_store::{RowIndex, RowStore};
+use crate::spec::JoinSide;
+
+/// The rows of one input, by key, and by value where they can be taken back.
+pub(super) struct Side {
+    /// The key columns.
+    pub(super) keys: Vec<usize>,
+    pub(super) rows: RowStore,
+    pub(super) lists: KeyLists,
+    /// Finds a row that is taken back; `None` where none is.
+    pub(super) index: Option<RowIndex>,
+    /// The columns whose hash finds a row: those that are unique, or all.
+    identity: Vec<usize>,
+    /// By row slot: how many rows of the other side it matches. Kept only where that cannot be told from the number of rows
+    /// of the key: with a condition, where this side's rows without a match matter.
+    pub(super) degrees: Option<Vec<u32>>,
+    /// The columns of a snapshot: the rows', then the number of matches where it is kept.
+    stored: Vec<DataType>,
+}
+
+impl Side {
+    pub(super) fn new(spec: &JoinSide, counts_matches: bool) -> Self {
+        let schema = spec.schema.to_arrow();
+        let types: Vec<DataType> = schema.fields().iter().map(|f| f.data_type().clone()).collect();
+        let mut stored = types.clone();
+        stored.extend(counts_matches.then_some(DataType::UInt32));
+        Side {
+            keys: spec.keys.clone(),
+            identity: spec.unique_key.clone().unwrap_or_else(|| (0..types.len()).collect()),
+            rows: RowStore::new(types),
+            lists: KeyLists::new(spec.retracts),
+            index: spec.retracts.then(RowIndex::default),
+            degrees: counts_matches.then(Vec::new),
+            stored,
+        }
+    }
+
+    /// The hash by which each row is found again; empty where none is.
+    pub(super) fn identity_hashes(&self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u64>> {
+        let mut hashes = Vec::new();
+        if self.index.is_some() {
+            hash_columns(&self.identity.iter().map(|c| &columns[*c]).collect::<Vec<_>>(), rows, &mut hashes)?;
+        }
+        Ok(hashes)
+    }
+
+    /// Makes room for keys below `key_bound` and for all rows in the store.
+    pub(super) fn grow(&mut self, key_bound: usize) {
+        self.lists.grow(key_bound, self.rows.slot_bound());
+        if let Some(degrees) = &mut self.degrees {
+            degrees.resize(self.rows.slot_bound(), 0);
+        }
+    }
+
+    /// Adds stored row `slot`, which is row `row` of `columns`; returns how many rows its key has now.
+    #[inline]
+    pub(super) fn link(&mut self, key: u32, slot: u32, columns: &[ArrayRef], row: usize, hashes: &[u64]) -> u32 {
+        if let Some(index) = &mut self.index {
+            let store = &self.rows;
+            index.add(hashes[row], slot, |other| store.equals(other, columns, row));
+        }
+        self.lists.add(key, slot)
+    }
+
+    /// Removes a row that equals row `row` of `columns`; returns how many its key has left, or `None` where there was none.
+    pub(super) fn take_back(&mut self, key: u32, columns: &[ArrayRef], row: usize, hashes: &[u64]) -> Result<Option<u32>> {
+        let Some(index) = &mut self.index else {
+            return Err(Error::bug("a row is taken back on an input of a join that was said to be insert-only"));
+        };
+        let store = &self.rows;
+        let Some(slot) = index.remove(hashes[row], |other| store.equals(other, columns, row)) else { return Ok(None) };
+        self.rows.remove(slot);
+        Ok(Some(self.lists.remove(key, slot)))
+    }
+
+    /// Writes all rows under `name`.
+    pub(super) fn snapshot(&mut self, name: &str, key_group_count: u32, into: &mut OperatorSnapshot) -> Result<()> {
+        for (group, slots) in self.rows.slots_by_group(&self.keys, key_group_count)? {
+            let mut columns = self.rows.gather_all(&slots)?;
+            if let Some(degrees) = &self.degrees {
+                columns.push(Arc::new(UInt32Array::from_iter_values(slots.iter().map(|s| degrees[*s as usize]))));
+            }
+            into.put_keyed(name, group, snapshot::encode(&columns, slots.len())?);
+        }
+        Ok(())
+    }
+
+    /// Adds what [`Side::snapshot`] wrote. `index` has the keys of both sides.
+    pub(super) fn restore(&mut self, name: &str, from: &OperatorSnapshot, index: &mut KeyIndex) -> Result<()> {
+        for (group, bytes) in from.keyed(name) {
+            for batch in snapshot::decode(bytes, &self.stored).map_err(|e| e.context(format!("state '{name}' of key group {group}")))? {
+                let (columns, matches) = batch.columns().split_at(self.rows.width());
+                let keys = resolve(index, &self.keys, columns, batch.num_rows())?;
+                let matches = matches.first().map(|m| m.as_primitive::<UInt32Type>().values().as_ref());
+                self.restore_rows(columns, &keys, matches, index.slot_bound())?;
+            }
+        }
+        self.rows.settle()
+    }
+
+    fn restore_rows(&mut self, columns: &[ArrayRef], keys: &[Slot], matches: Option<&[u32]>, key_bound: usize) -> Result<()> {
+        let mut slots = Vec::with_capacity(keys.len());
+        self.rows.append(columns, keys.len(), &mut slots)?;
+        self.grow(key_bound);
+        let hashes = self.identity_hashes(columns, keys.len())?;
+        for (row, (key, slot)) in keys.iter().zip(&slots).enumerate() {
+            self.link(*key, *slot, columns, row, &hashes);
+        }
+        if let (Some(degrees), Some(matches)) = (&mut self.degrees, matches) {
+            for (slot, degree) in slots.iter().zip(matches) {
+                degrees[*slot as usize] = *degree;
+            }
+        }
+        Ok(())
+    }
+}

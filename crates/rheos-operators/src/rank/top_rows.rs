@@ -1,0 +1,256 @@
+//! The first rows of each partition, as [`super::Rank`] and [`super::window_rank`] keep them.
+//!
+//! Over an insert-only input a partition keeps the rows up to the last rank that is asked for, and a row that does not get
+//! there is dropped at once. Where rows are taken back, all are kept.
+
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::{DataType, SchemaRef};
+use rheos_core::batch::ColumnBatch;
+use rheos_core::error::{Error, Result};
+use rheos_core::key_group::hash_columns;
+use rheos_core::metrics::OperatorMetrics;
+use rheos_core::snapshot::OperatorSnapshot;
+use rheos_state::{KeyIndex, Slot, snapshot};
+
+use super::order::{OrderKey, RowKeys, RowOrder};
+use super::ordered::Ordered;
+use crate::join::take_rows;
+use crate::row_store::{MAX_SLOTS, NO_ROW, RowIndex, RowStore};
+
+/// Marks a row number of the batch at hand among slots of the store.
+const OF_BATCH: u32 = MAX_SLOTS as u32;
+
+/// Partitions with their rows in order.
+pub(super) struct TopRows<K> {
+    partition: Vec<usize>,
+    /// How many of the partition's first columns are not part of the key by which rows are distributed.
+    namespace_columns: usize,
+    order: RowOrder,
+    keep: u64,
+    pub(super) keys: KeyIndex,
+    pub(super) rows: RowStore,
+    partitions: Vec<Ordered<K>>,
+    next_arrival: u64,
+    /// For taking rows back: the rows by value, and by slot when each arrived.
+    retracted: Option<(RowIndex, Vec<u64>)>,
+    types: Vec<DataType>,
+    /// By partition: the batch that touched it last, so that it is recorded once a batch.
+    touched_in: Vec<u64>,
+    batch: u64,
+}
+
+/// The partitions that a batch touched, and what was visible of each before.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    pub(super) partitions: Vec<Slot>,
+    before: Vec<u32>,
+    ends: Vec<usize>,
+    /// The first row of each partition that is new, and the partition.
+    new_rows: Vec<u32>,
+    new_partitions: Vec<Slot>,
+}
+
+impl Touched {
+    /// The rows that were visible of the partition at position `i`.
+    pub(super) fn before(&self, i: usize) -> &[u32] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.before[start..self.ends[i]]
+    }
+
+    /// The partitions that are new, each with the number of its first row.
+    pub(super) fn added(&self) -> impl Iterator<Item = (usize, Slot)> {
+        self.new_rows.iter().map(|row| *row as usize).zip(self.new_partitions.iter().copied())
+    }
+}
+
+/// What [`TopRows`] is made of.
+pub(super) struct TopRowsSpec {
+    pub(super) input: SchemaRef,
+    pub(super) partition: Vec<usize>,
+    pub(super) namespace_columns: usize,
+    pub(super) keep: u64,
+    pub(super) retracts: bool,
+}
+
+impl<K: OrderKey> TopRows<K> {
+    pub(super) fn new(spec: TopRowsSpec, order: RowOrder) -> Result<Self> {
+        let types: Vec<DataType> = spec.input.fields().iter().map(|f| f.data_type().clone()).collect();
+        let key_types: Vec<DataType> = spec.partition.iter().map(|c| types[*c].clone()).collect();
+        Ok(TopRows {
+            partition: spec.partition,
+            namespace_columns: spec.namespace_columns,
+            order,
+            keep: spec.keep,
+            keys: KeyIndex::new(&key_types)?,
+            rows: RowStore::new(types.clone()),
+            partitions: Vec::new(),
+            next_arrival: 0,
+            retracted: spec.retracts.then(Default::default),
+            types,
+            touched_in: Vec::new(),
+            batch: 0,
+        })
+    }
+
+    /// Takes a batch in. `visible` are the ranks whose rows before the batch are asked for. Rows that vanish can be gathered
+    /// until [`TopRows::settle`].
+    pub(super) fn apply(&mut self, batch: &ColumnBatch, visible: (u64, u64), metrics: &OperatorMetrics) -> Result<Touched> {
+        let (columns, rows) = (batch.columns(), batch.num_rows());
+        let mut touched = Touched::default();
+        let keys: Vec<&ArrayRef> = self.partition.iter().map(|c| &columns[*c]).collect();
+        let mut slots = Vec::new();
+        self.keys.resolve(&keys, rows, &mut slots, &mut touched.new_rows)?;
+        touched.new_partitions.extend(touched.new_rows.iter().map(|row| slots[*row as usize]));
+        self.partitions.resize_with(self.keys.slot_bound(), Ordered::default);
+        self.touched_in.resize(self.keys.slot_bound(), 0);
+        self.batch += 1;
+        let order = self.order.keys(columns)?;
+        if self.retracted.is_some() {
+            self.change(batch, &slots, &order, visible, metrics, &mut touched)?;
+        } else if batch.kinds().is_some() {
+            return Err(Error::bug("a row is taken back on an input of a rank that was said to be insert-only"));
+        } else {
+            self.insert(columns, &slots, &order, visible, &mut touched)?;
+        }
+        self.next_arrival += rows as u64;
+        Ok(touched)
+    }
+
+    /// The rows of rank `start ..= end` of a partition, added to `rows`.
+    pub(super) fn range(&self, partition: Slot, (start, end): (u64, u64), rows: &mut Vec<u32>) {
+        self.partitions[partition as usize].range(start, end, rows);
+    }
+
+    /// Forgets partitions with their rows; the rows can be gathered until [`TopRows::settle`].
+    pub(super) fn forget(&mut self, partitions: &[Slot]) {
+        let mut rows = Vec::new();
+        for partition in partitions {
+            rows.clear();
+            std::mem::take(&mut self.partitions[*partition as usize]).range(1, u64::MAX, &mut rows);
+            rows.iter().for_each(|row| self.rows.remove(*row));
+        }
+        self.keys.remove(partitions);
+    }
+
+    /// Ends a batch: of `touched`, partitions without rows are forgotten.
+    pub(super) fn settle(&mut self, touched: &[Slot]) -> Result<()> {
+        let empty: Vec<Slot> = touched.iter().copied().filter(|p| self.partitions[*p as usize].is_empty()).collect();
+        self.keys.remove(&empty);
+        self.rows.settle()
+    }
+
+    fn touch(&mut self, partition: Slot, (start, end): (u64, u64), touched: &mut Touched) {
+        let touched_in = &mut self.touched_in[partition as usize];
+        if *touched_in != self.batch {
+            *touched_in = self.batch;
+            self.partitions[partition as usize].range(start, end, &mut touched.before);
+            touched.partitions.push(partition);
+            touched.ends.push(touched.before.len());
+        }
+    }
+
+    fn insert(&mut self, columns: &[ArrayRef], slots: &[Slot], order: &RowKeys, visible: (u64, u64), touched: &mut Touched) -> Result<()> {
+        let mut dropped = Vec::new();
+        for (row, slot) in slots.iter().enumerate() {
+            let key = order.get(row);
+            let partition = &self.partitions[*slot as usize];
+            if partition.len() as u64 >= self.keep && partition.last_key().is_none_or(|last| last.compare(key).is_le()) {
+                continue;
+            }
+            self.touch(*slot, visible, touched);
+            let partition = &mut self.partitions[*slot as usize];
+            partition.insert(K::of(key), self.next_arrival + row as u64, OF_BATCH | row as u32);
+            if partition.len() as u64 > self.keep {
+                dropped.extend(partition.pop_last().filter(|row| row & OF_BATCH == 0));
+            }
+        }
+        dropped.into_iter().for_each(|row| self.rows.remove(row));
+        self.keep_batch_rows(columns, touched)
+    }
+
+    /// Stores the rows of the batch that are still in a partition.
+    fn keep_batch_rows(&mut self, columns: &[ArrayRef], touched: &Touched) -> Result<()> {
+        let mut kept: Vec<u32> = Vec::new();
+        for partition in &touched.partitions {
+            self.partitions[*partition as usize].replace(|row| {
+                if row & OF_BATCH == 0 {
+                    return row;
+                }
+                kept.push(row & !OF_BATCH);
+                OF_BATCH | (kept.len() as u32 - 1)
+            });
+        }
+        let mut slots = Vec::with_capacity(kept.len());
+        self.rows.append(&take_rows(columns, &kept)?, kept.len(), &mut slots)?;
+        for partition in &touched.partitions {
+            self.partitions[*partition as usize].replace(|row| if row & OF_BATCH == 0 { row } else { slots[(row & !OF_BATCH) as usize] });
+        }
+        Ok(())
+    }
+
+    fn change(
+        &mut self,
+        batch: &ColumnBatch,
+        slots: &[Slot],
+        order: &RowKeys,
+        visible: (u64, u64),
+        metrics: &OperatorMetrics,
+        touched: &mut Touched,
+    ) -> Result<()> {
+        let columns = batch.columns();
+        let mut hashes = Vec::new();
+        hash_columns(&columns.iter().collect::<Vec<_>>(), batch.num_rows(), &mut hashes)?;
+        let added: Vec<u32> = (0..batch.num_rows()).filter(|i| batch.kind(*i).is_addition()).map(|i| i as u32).collect();
+        let mut stored = Vec::with_capacity(added.len());
+        self.rows.append(&take_rows(columns, &added)?, added.len(), &mut stored)?;
+        let mut stored = stored.into_iter();
+        for (row, partition) in slots.iter().enumerate() {
+            self.touch(*partition, visible, touched);
+            let Some((index, arrivals)) = &mut self.retracted else { break };
+            let (rows, ordered) = (&mut self.rows, &mut self.partitions[*partition as usize]);
+            if batch.kind(row).is_addition() {
+                let slot = stored.next().unwrap_or(NO_ROW);
+                index.add(hashes[row], slot, |other| rows.equals(other, columns, row));
+                arrivals.resize(rows.slot_bound(), 0);
+                arrivals[slot as usize] = self.next_arrival + row as u64;
+                ordered.insert(K::of(order.get(row)), arrivals[slot as usize], slot);
+            } else if let Some(slot) = index.remove(hashes[row], |other| rows.equals(other, columns, row)) {
+                ordered.remove(&K::of(order.get(row)), arrivals[slot as usize]);
+                rows.remove(slot);
+            } else {
+                metrics.bad_records.add(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all rows under `name`: each partition's in order.
+    pub(super) fn snapshot(&mut self, name: &str, key_group_count: u32, into: &mut OperatorSnapshot) -> Result<()> {
+        let partitions = self.keys.slots();
+        let keys = self.keys.keys(&partitions)?;
+        for (group, positions) in snapshot::by_key_group(&keys[self.namespace_columns..], partitions.len(), key_group_count)? {
+            let mut rows = Vec::new();
+            for position in positions {
+                self.range(partitions[position as usize], (1, u64::MAX), &mut rows);
+            }
+            into.put_keyed(name, group, snapshot::encode(&self.rows.gather_all(&rows)?, rows.len())?);
+        }
+        Ok(())
+    }
+
+    /// Takes in what [`TopRows::snapshot`] wrote; returns the partitions of each batch, row by row.
+    pub(super) fn restore(&mut self, name: &str, from: &OperatorSnapshot, metrics: &OperatorMetrics) -> Result<()> {
+        for (group, bytes) in from.keyed(name) {
+            for batch in snapshot::decode(bytes, &self.types).map_err(|e| e.context(format!("state '{name}' of key group {group}")))? {
+                self.restore_rows(batch, metrics)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows of a snapshot are rows that arrive again, in their order.
+    fn restore_rows(&mut self, batch: RecordBatch, metrics: &OperatorMetrics) -> Result<()> {
+        let touched = self.apply(&ColumnBatch::inserts(batch), (1, 1), metrics)?;
+        self.settle(&touched.partitions)
+    }
+}

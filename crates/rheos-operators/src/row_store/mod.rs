@@ -1,0 +1,270 @@
+//! Rows kept as columns, each under a slot number that stays the same while it lives.
+//!
+//! A batch that is kept becomes a piece: its arrays as they are, nothing is copied. Small pieces are merged in sizes that
+//! double, so that rows that come one by one do not stay arrays of one; a piece of which most rows are gone is packed.
+//! A slot's place (piece, offset) is looked up, so pieces move freely below the slots.
+
+mod equality;
+mod row_index;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use arrow::array::{Array, ArrayRef, UInt32Array, new_empty_array, new_null_array};
+use arrow::compute::{concat, interleave, take};
+use arrow::datatypes::DataType;
+use rheos_core::error::{Error, Result};
+use rheos_core::key_group::{KeyGroup, hash_columns, key_group};
+
+pub(crate) use row_index::RowIndex;
+
+/// The slot of no row: where it is asked for, NULLs are given.
+pub(crate) const NO_ROW: u32 = u32::MAX;
+
+/// Slots are below this: users may put other numbers beside them.
+pub(crate) const MAX_SLOTS: usize = 1 << 31;
+/// Pieces below this many rows are merged.
+const SMALL_PIECE_ROWS: usize = 4096;
+/// Pieces are not merged beyond this many bytes: 32-bit offsets of text must hold.
+const MAX_MERGED_BYTES: usize = 256 << 20;
+
+/// Where a row is.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    piece: u32,
+    offset: u32,
+}
+
+#[derive(Debug, Default)]
+struct Piece {
+    columns: Vec<ArrayRef>,
+    /// The slot of each row; [`NO_ROW`] once it is removed.
+    owners: Vec<u32>,
+    live: usize,
+}
+
+impl Piece {
+    fn len(&self) -> usize {
+        self.owners.len()
+    }
+}
+
+/// Rows of one schema. A removed row can be read until [`RowStore::settle`].
+#[derive(Debug)]
+pub(crate) struct RowStore {
+    types: Vec<DataType>,
+    pieces: Vec<Piece>,
+    free_pieces: Vec<u32>,
+    /// The small pieces, in order of coming.
+    small: Vec<u32>,
+    places: Vec<Place>,
+    free_slots: Vec<u32>,
+    /// Removed since the last settling.
+    removed: Vec<u32>,
+    live: usize,
+    /// For gathering: each piece's position among those in use; all [`NO_ROW`] between calls.
+    positions: Vec<u32>,
+}
+
+impl RowStore {
+    /// A store of rows with columns of these types.
+    pub(crate) fn new(types: Vec<DataType>) -> Self {
+        RowStore {
+            types,
+            pieces: Vec::new(),
+            free_pieces: Vec::new(),
+            small: Vec::new(),
+            places: Vec::new(),
+            free_slots: Vec::new(),
+            removed: Vec::new(),
+            live: 0,
+            positions: Vec::new(),
+        }
+    }
+
+    /// How many columns a row has.
+    pub(crate) fn width(&self) -> usize {
+        self.types.len()
+    }
+
+    /// How many rows it holds.
+    pub(crate) fn len(&self) -> usize {
+        self.live
+    }
+
+    /// One more than the greatest slot that was ever given.
+    pub(crate) fn slot_bound(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Keeps `rows` rows, and adds their slots to `slots` in order.
+    pub(crate) fn append(&mut self, columns: &[ArrayRef], rows: usize, slots: &mut Vec<u32>) -> Result<()> {
+        debug_assert!(columns.len() == self.types.len() && columns.iter().all(|c| c.len() == rows));
+        if rows == 0 {
+            return Ok(());
+        }
+        if self.places.len() + rows > MAX_SLOTS {
+            return Err(Error::config(format!("{} rows in the state of one instance: raise the parallelism", self.live)));
+        }
+        let first = slots.len();
+        let reused = rows.min(self.free_slots.len());
+        slots.extend(self.free_slots.drain(self.free_slots.len() - reused..).rev());
+        let fresh = self.places.len() as u32;
+        slots.extend(fresh..fresh + (rows - reused) as u32);
+        self.places.resize(self.places.len() + rows - reused, Place { piece: NO_ROW, offset: NO_ROW });
+        self.live += rows;
+        self.add_piece(Piece { columns: columns.to_vec(), owners: slots[first..].to_vec(), live: rows });
+        Ok(())
+    }
+
+    /// Gives up a row. Its slot is given to another row after the next settling.
+    pub(crate) fn remove(&mut self, slot: u32) {
+        let Place { piece, offset } = self.places[slot as usize];
+        let piece = &mut self.pieces[piece as usize];
+        debug_assert_eq!(piece.owners[offset as usize], slot, "removed twice");
+        piece.owners[offset as usize] = NO_ROW;
+        piece.live -= 1;
+        self.live -= 1;
+        self.removed.push(slot);
+    }
+
+    /// Whether the row at `slot` equals row `row` of `columns`; NULL equals NULL.
+    #[inline]
+    pub(crate) fn equals(&self, slot: u32, columns: &[ArrayRef], row: usize) -> bool {
+        let Place { piece, offset } = self.places[slot as usize];
+        let stored = &self.pieces[piece as usize].columns;
+        stored.iter().zip(columns).all(|(a, b)| equality::same(a.as_ref(), offset as usize, b.as_ref(), row))
+    }
+
+    /// These columns of the rows at `slots`; NULL for [`NO_ROW`].
+    pub(crate) fn gather(&mut self, columns: &[usize], slots: &[u32]) -> Result<Vec<ArrayRef>> {
+        if slots.is_empty() {
+            return Ok(columns.iter().map(|c| new_empty_array(&self.types[*c])).collect());
+        }
+        self.positions.resize(self.pieces.len(), NO_ROW);
+        let mut used: Vec<u32> = Vec::new();
+        let mut nulls = false;
+        let mut indices: Vec<(usize, usize)> = Vec::with_capacity(slots.len());
+        for slot in slots {
+            if *slot == NO_ROW {
+                nulls = true;
+                indices.push((usize::MAX, 0));
+                continue;
+            }
+            let Place { piece, offset } = self.places[*slot as usize];
+            let position = &mut self.positions[piece as usize];
+            if *position == NO_ROW {
+                *position = used.len() as u32;
+                used.push(piece);
+            }
+            indices.push((*position as usize, offset as usize));
+        }
+        for piece in &used {
+            self.positions[*piece as usize] = NO_ROW;
+        }
+        if nulls {
+            indices.iter_mut().filter(|i| i.0 == usize::MAX).for_each(|i| i.0 = used.len());
+        }
+        let column = |c: &usize| -> Result<ArrayRef> {
+            let null = nulls.then(|| new_null_array(&self.types[*c], 1));
+            let arrays = used.iter().map(|p| self.pieces[*p as usize].columns[*c].as_ref());
+            Ok(interleave(&arrays.chain(null.as_deref()).collect::<Vec<&dyn Array>>(), &indices)?)
+        };
+        columns.iter().map(column).collect()
+    }
+
+    /// All columns of the rows at `slots`, as [`RowStore::gather`] gives them.
+    pub(crate) fn gather_all(&mut self, slots: &[u32]) -> Result<Vec<ArrayRef>> {
+        self.gather(&(0..self.width()).collect::<Vec<_>>(), slots)
+    }
+
+    /// The slots of all rows by the key group of the columns `keys`, each group's in order of keeping as far as known.
+    pub(crate) fn slots_by_group(&self, keys: &[usize], key_group_count: u32) -> Result<BTreeMap<KeyGroup, Vec<u32>>> {
+        let mut groups: BTreeMap<KeyGroup, Vec<u32>> = BTreeMap::new();
+        let mut hashes = Vec::new();
+        for piece in self.pieces.iter().filter(|p| p.live > 0) {
+            let columns: Vec<&ArrayRef> = keys.iter().map(|k| &piece.columns[*k]).collect();
+            hash_columns(&columns, piece.len(), &mut hashes)?;
+            for (hash, slot) in hashes.iter().zip(&piece.owners).filter(|(_, slot)| **slot != NO_ROW) {
+                groups.entry(key_group(*hash, key_group_count)).or_default().push(*slot);
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Ends a batch: removed rows vanish, their slots become free, small and thin pieces are packed.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        if !self.removed.is_empty() {
+            let mut thin: Vec<u32> = self.removed.iter().map(|slot| self.places[*slot as usize].piece).collect();
+            thin.sort_unstable();
+            thin.dedup();
+            self.free_slots.append(&mut self.removed);
+            for id in thin {
+                let piece = &self.pieces[id as usize];
+                if piece.live * 2 <= piece.len() {
+                    self.repack(&[id])?;
+                }
+            }
+        }
+        while let [.., a, b] = self.small[..]
+            && self.pieces[a as usize].len() < 2 * self.pieces[b as usize].len()
+            && self.bytes(a) + self.bytes(b) < MAX_MERGED_BYTES
+        {
+            self.repack(&[a, b])?;
+        }
+        Ok(())
+    }
+
+    fn bytes(&self, id: u32) -> usize {
+        self.pieces[id as usize].columns.iter().map(|c| c.get_buffer_memory_size()).sum()
+    }
+
+    /// Makes one piece, without gaps, of these.
+    fn repack(&mut self, ids: &[u32]) -> Result<()> {
+        let pieces: Vec<Piece> = ids.iter().map(|id| std::mem::take(&mut self.pieces[*id as usize])).collect();
+        self.small.retain(|id| !ids.contains(id));
+        self.free_pieces.extend(ids);
+        let live: usize = pieces.iter().map(|p| p.live).sum();
+        if live == 0 {
+            return Ok(());
+        }
+        let packed: Vec<Vec<ArrayRef>> = pieces.iter().filter(|p| p.live > 0).map(pack).collect::<Result<_>>()?;
+        let columns = match packed.as_slice() {
+            [only] => only.clone(),
+            several => {
+                let column = |c: usize| concat(&several.iter().map(|piece| piece[c].as_ref()).collect::<Vec<_>>());
+                (0..self.types.len()).map(column).collect::<Result<_, _>>()?
+            }
+        };
+        let owners = pieces.into_iter().flat_map(|p| p.owners).filter(|slot| *slot != NO_ROW).collect();
+        self.add_piece(Piece { columns, owners, live });
+        Ok(())
+    }
+
+    fn add_piece(&mut self, piece: Piece) {
+        let id = self.free_pieces.pop().unwrap_or_else(|| {
+            self.pieces.push(Piece::default());
+            self.pieces.len() as u32 - 1
+        });
+        for (offset, slot) in piece.owners.iter().enumerate() {
+            if *slot != NO_ROW {
+                self.places[*slot as usize] = Place { piece: id, offset: offset as u32 };
+            }
+        }
+        if piece.len() < SMALL_PIECE_ROWS {
+            self.small.push(id);
+        }
+        self.pieces[id as usize] = piece;
+    }
+}
+
+/// The columns of a piece without the rows that are gone.
+fn pack(piece: &Piece) -> Result<Vec<ArrayRef>> {
+    if piece.live == piece.len() {
+        return Ok(piece.columns.clone());
+    }
+    let live = piece.owners.iter().enumerate().filter(|(_, slot)| **slot != NO_ROW).map(|(i, _)| i as u32);
+    let indices = UInt32Array::from_iter_values(live);
+    piece.columns.iter().map(|c| Ok(take(c.as_ref(), &indices, None)?)).collect()
+}
