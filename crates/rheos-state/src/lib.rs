@@ -22,6 +22,7 @@ mod keyed_table;
 mod row_codec;
 mod slots;
 pub mod snapshot;
+pub mod typed;
 mod words_table;
 
 pub use key_index::KeyIndex;
