@@ -4,10 +4,10 @@
 //! a function of seed, event number and column. So any parallelism gives the same events, a column that nobody asks for
 //! costs nothing, and neither does an event that a condition on `event_type` rejects.
 //!
-//! 1. [`config`] reads the options, [`columns`] finds what is asked for.
-//! 2. [`layout`] says which numbers are whose and of what kind, [`timeline`] when they happen.
-//! 3. [`generator`] makes batches with the columns of [`person`], [`auction`] and [`bid`], out of [`random`] and [`strings`].
-//! 4. [`reader`] hands them over, at full speed or in real time.
+//! 1. `config` reads the options, `columns` finds what is asked for.
+//! 2. `layout` says which numbers are whose and of what kind, `timeline` when they happen.
+//! 3. `generator` makes batches with the columns of `person`, `auction` and `bid`, out of `random` and `strings`.
+//! 4. `reader` hands them over, at full speed or in real time.
 
 mod auction;
 mod bid;
