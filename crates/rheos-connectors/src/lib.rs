@@ -14,6 +14,9 @@ pub mod nexmark;
 pub mod print;
 pub mod values;
 
+#[cfg(test)]
+mod fixture;
+
 use rheos_core::registry::Registry;
 
 /// Adds all connectors and formats.

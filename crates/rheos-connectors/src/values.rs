@@ -74,3 +74,22 @@ impl SourceReader for OneRowReader {
         Ok(self.splits.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{context, next, table};
+
+    #[test]
+    fn there_is_one_row_and_no_second_after_a_restart() {
+        let t = table(&[], &[]);
+        let mut reader = OneRow.reader(&t, OneRow.splits(&t, 4).unwrap(), &context(0, 1)).unwrap();
+        let SourceEvent::Rows { batch, .. } = next(reader.as_mut(), 10).unwrap() else { panic!("a row is wanted") };
+        assert_eq!(batch.num_rows(), 1);
+        let mut again = OneRow.reader(&t, reader.positions().unwrap(), &context(0, 1)).unwrap();
+        for reader in [&mut reader, &mut again] {
+            assert!(matches!(next(reader.as_mut(), 10).unwrap(), SourceEvent::SplitEnd { split: 0 }));
+            assert!(matches!(next(reader.as_mut(), 10).unwrap(), SourceEvent::End));
+        }
+    }
+}

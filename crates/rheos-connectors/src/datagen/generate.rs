@@ -80,6 +80,12 @@ impl Origin {
         min.wrapping_add(((u128::from(mix(self.random)) * span) >> 64) as i64)
     }
 
+    /// A number of up to 38 digits from `min` to `max`.
+    fn decimal_between(self, min: i128, max: i128) -> i128 {
+        let random = (u128::from(mix(self.random)) << 64) | u128::from(mix(!self.random));
+        min.wrapping_add((random % (max.abs_diff(min) + 1)) as i128)
+    }
+
     fn length(self, length: u32, varying: bool) -> usize {
         if varying && length > 0 { self.between(1, i64::from(length)) as usize } else { length as usize }
     }
@@ -102,12 +108,8 @@ impl Generator {
             What::Boolean => Arc::new(BooleanArray::new(origins.iter().map(|o| mix(o.random) & 1 == 1).collect(), nulls)),
             What::Integer { min, max } => integers(kind, origins.iter().map(|o| o.between(*min, *max)), nulls)?,
             What::Sequence { start } => sequence(kind, origins.iter().map(|o| start.wrapping_add(o.row as i64)), nulls)?,
-            What::Double { min, max } => doubles(kind, origins.iter().map(|o| min + (max - min) * o.unit()), nulls),
-            What::Decimal { min, max } => {
-                // Sums of large ranges stay within i128: 38 digits twice are fewer than 39.
-                let value = |o: &Origin| min + ((max - min) as f64 * o.unit()) as i128;
-                decimals(kind, origins.iter().map(|o| value(o).clamp(*min, *max)), nulls)?
-            }
+            What::Double { min, max } => doubles(kind, origins.iter().map(|o| min * (1.0 - o.unit()) + max * o.unit()), nulls),
+            What::Decimal { min, max } => decimals(kind, origins.iter().map(|o| o.decimal_between(*min, *max)), nulls)?,
             What::Text { length, varying } => texts(origins, *length, *varying, nulls)?,
             What::Bytes { length, varying } => bytes(origins, *length, *varying, nulls)?,
             What::Date => primitive::<Date32Type>(origins.iter().map(|o| o.at_ms.div_euclid(MS_PER_DAY) as i32), nulls),

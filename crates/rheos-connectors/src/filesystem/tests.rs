@@ -1,1 +1,260 @@
-//! Tests.
+//! Reading files from any position, and writing part files that appear only when whole.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{Int32Array, RecordBatch, UInt8Array};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rheos_core::batch::ColumnBatch;
+use rheos_core::connector::TableSpec;
+use rheos_core::sink::{CommitToken, Sink, SinkFactory};
+use rheos_core::source::{SourceEvent, SourceFactory};
+use rheos_core::types::TypeKind as T;
+use rheos_core::{Batch, ErrorKind};
+use tempfile::TempDir;
+
+use super::sink::PartFiles;
+use super::source::Files;
+use crate::fixture::{context, lines, next, read_all, table};
+
+fn numbers(path: &str, format: &str) -> TableSpec {
+    table(&[("x", T::Int)], &[("connector", "filesystem"), ("path", path), ("format", format)])
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn write_gzip(path: &Path, text: &str) {
+    let mut file = GzEncoder::new(fs::File::create(path).unwrap(), Compression::default());
+    file.write_all(text.as_bytes()).unwrap();
+    file.finish().unwrap();
+}
+
+/// All rows of a table, read by one reader.
+fn rows(t: &TableSpec) -> Vec<String> {
+    Files.describe(t).unwrap();
+    let mut reader = Files.reader(t, Files.splits(t, 1).unwrap(), &context(0, 1)).unwrap();
+    read_all(&t.schema, reader.as_mut(), 1000).unwrap()
+}
+
+#[test]
+fn a_reader_goes_on_after_any_row() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_string();
+    let csv = "\u{feff}a,\"two\nlines\"\r\n\r\nb,2\r\nc,\"3\"\nd,4";
+    let jsonl = "{\"k\":\"a\",\"v\":\"1\"}\n\n{\"k\":\"b\",\"v\":2}\r\n{\"k\":\"c\"}\n{\"k\":\"d\"}";
+    let cdc = "{\"op\":\"c\",\"after\":{\"k\":\"a\"}}\n{\"op\":\"u\",\"before\":{\"k\":\"a\"},\"after\":{\"k\":\"b\"}}\n{\"op\":\"d\",\"before\":{\"k\":\"b\"}}\n";
+    for (format, text) in [("csv", csv), ("json", jsonl), ("debezium-json", cdc)] {
+        write(Path::new(&path("plain")), text);
+        write_gzip(Path::new(&path("packed.gz")), text);
+        for name in ["plain", "packed.gz"] {
+            let t = table(&[("k", T::STRING), ("v", T::STRING)], &[("path", &path(name)), ("format", format)]);
+            let all = rows(&t);
+            assert_eq!(all.len(), 4);
+            for max_rows in 1..=4 {
+                let mut splits = Files.splits(&t, 1).unwrap();
+                let mut read = Vec::new();
+                loop {
+                    let mut reader = Files.reader(&t, splits, &context(0, 1)).unwrap();
+                    let rest =
+                        read_all(&t.schema, Files.reader(&t, reader.positions().unwrap(), &context(0, 1)).unwrap().as_mut(), 7).unwrap();
+                    assert_eq!([read.clone(), rest].concat(), all, "{format} {name} after {} rows", read.len());
+                    let SourceEvent::Rows { batch: Batch::Columns(batch), .. } = next(reader.as_mut(), max_rows).unwrap() else { break };
+                    read.extend(lines(&t.schema, &batch));
+                    splits = reader.positions().unwrap();
+                }
+                assert_eq!(read, all);
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_name_file_and_line_also_after_a_restart() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("n.csv");
+    write(&file, "1\n2\nthree\n");
+    let t = numbers(file.to_str().unwrap(), "csv");
+    let mut reader = Files.reader(&t, Files.splits(&t, 1).unwrap(), &context(0, 1)).unwrap();
+    next(reader.as_mut(), 2).unwrap();
+    let mut restarted = Files.reader(&t, reader.positions().unwrap(), &context(0, 1)).unwrap();
+    for reader in [&mut reader, &mut restarted] {
+        let e = next(reader.as_mut(), 10).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::FixInput);
+        assert_eq!(e.to_string(), format!("table 't', file '{}': line 3: column 'x': 'three' is no INT", file.display()));
+    }
+}
+
+#[test]
+fn folders_and_patterns_give_their_files_but_no_hidden_ones() {
+    let dir = TempDir::new().unwrap();
+    let root = dir.path().to_str().unwrap();
+    for (name, text) in
+        [("a.csv", "1"), ("b.txt", "2"), ("x/c.csv", "3"), ("x/y/d.csv", "4"), ("_SUCCESS", "9"), (".part", "9"), ("_t/e.csv", "9")]
+    {
+        write(&dir.path().join(name), text);
+    }
+    let read = |path: &str| rows(&numbers(&format!("{root}/{path}"), "csv")).iter().map(|r| r[3..].to_string()).collect::<Vec<_>>();
+    assert_eq!(read(""), ["1", "2", "3", "4"]);
+    assert_eq!(read("*.csv"), ["1"]);
+    assert_eq!(read("**/*.csv"), ["1", "3", "4"]);
+    assert_eq!(read("x/*/?.csv"), ["4"]);
+    assert_eq!(read("x*"), ["3", "4"]);
+    assert_eq!(read("_SUCCESS"), ["9"]);
+    let mut t = numbers(&format!("file://{root}"), "csv");
+    t.options.insert("source.path.regex-pattern".into(), ".*/[ad]\\.csv".into());
+    assert_eq!(rows(&t), ["+I 1", "+I 4"]);
+    let mut reader = Files.reader(&t, vec![], &context(1, 2)).unwrap();
+    assert!(matches!(next(reader.as_mut(), 5).unwrap(), SourceEvent::End));
+}
+
+#[test]
+fn a_missing_path_is_refused_with_what_is_missing() {
+    let dir = TempDir::new().unwrap();
+    let root = dir.path().to_str().unwrap();
+    let refused = |path: &str, more: &[(&str, &str)]| {
+        let mut t = numbers(path, "csv");
+        t.options.extend(more.iter().map(|(k, v)| (k.to_string(), v.to_string())));
+        let e = Files.describe(&t).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::FixConfig);
+        e.to_string()
+    };
+    let expected = format!("table 't' reads '{root}/no/file.csv', which does not exist: '{root}' has no 'no'");
+    assert_eq!(refused(&format!("{root}/no/file.csv"), &[]), expected);
+    assert_eq!(refused("no-such.csv", &[]), "table 't' reads 'no-such.csv', which does not exist: the current folder has no 'no-such.csv'");
+    assert!(refused(&format!("{root}/*.csv"), &[]).contains("no file matches"));
+    assert!(refused("s3://bucket/x", &[]).contains("not s3:"));
+    assert!(refused(root, &[("source.monitor-interval", "1 s")]).contains("not supported yet"));
+    assert!(refused(root, &[("format", "avro")]).contains("there are 'csv', 'json', 'debezium-json'"));
+}
+
+/// The visible files of a folder and the hidden ones, by name, with their text.
+fn files(dir: &Path) -> (Vec<(String, String)>, usize) {
+    let mut all: Vec<_> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
+    all.sort();
+    let name = |p: &Path| p.file_name().unwrap().to_str().unwrap().to_string();
+    let hidden = all.iter().filter(|p| name(p).starts_with('.')).count();
+    (all.iter().filter(|p| !name(p).starts_with('.')).map(|p| (name(p), fs::read_to_string(p).unwrap_or_default())).collect(), hidden)
+}
+
+fn batch(values: &[i32]) -> Batch {
+    let schema = numbers("", "csv").schema.to_arrow();
+    let records = RecordBatch::try_new(schema, vec![Arc::new(Int32Array::from(values.to_vec()))]).unwrap();
+    Batch::Columns(ColumnBatch::inserts(records))
+}
+
+fn writer(t: &TableSpec) -> Box<dyn Sink> {
+    PartFiles.describe(t).unwrap();
+    PartFiles.writer(t, &context(0, 1)).unwrap()
+}
+
+fn commit(t: &TableSpec, tokens: &[CommitToken]) -> rheos_core::Result<()> {
+    PartFiles.committer(t).unwrap().unwrap().commit(tokens)
+}
+
+#[test]
+fn rows_appear_only_when_committed_and_committing_again_changes_nothing() {
+    let dir = TempDir::new().unwrap();
+    let out = dir.path().join("new/out");
+    let t = numbers(out.to_str().unwrap(), "csv");
+    let mut sink = writer(&t);
+    sink.write(batch(&[1, 2])).unwrap();
+    let tokens = sink.prepare(1).unwrap();
+    sink.write(batch(&[3])).unwrap();
+    assert_eq!(files(&out), (vec![], 1));
+    commit(&t, &tokens).unwrap();
+    commit(&t, &tokens).unwrap();
+    assert_eq!(files(&out), (vec![("part-sink-1-0-0.csv".into(), "1\n2\n".into())], 0));
+    let second = sink.prepare(2).unwrap();
+    assert_eq!(second[0].epoch, 2);
+    assert!(sink.prepare(3).unwrap().is_empty());
+    commit(&t, &second).unwrap();
+    assert_eq!(files(&out).0.len(), 2);
+    assert_eq!(rows(&t), ["+I 1", "+I 2", "+I 3"]);
+    // Whoever reads them may take published files away before they are committed again.
+    fs::remove_file(out.join("part-sink-1-0-0.csv")).unwrap();
+    commit(&t, &tokens).unwrap();
+}
+
+#[test]
+fn a_crash_leaves_nothing_visible_and_a_prepared_file_survives_it() {
+    let dir = TempDir::new().unwrap();
+    let t = numbers(dir.path().to_str().unwrap(), "json");
+    let mut sink = writer(&t);
+    sink.write(batch(&[1])).unwrap();
+    let tokens = sink.prepare(1).unwrap();
+    sink.write(batch(&vec![2; 100_000])).unwrap();
+    assert_eq!(files(dir.path()), (vec![], 2));
+    sink.close();
+    assert_eq!(files(dir.path()), (vec![], 1));
+    // The next attempt does not take names that wait to be committed.
+    let mut again = writer(&t);
+    again.write(batch(&[3])).unwrap();
+    let more = again.prepare(2).unwrap();
+    commit(&t, &tokens).unwrap();
+    commit(&t, &more).unwrap();
+    assert_eq!(rows(&t), ["+I 1", "+I 3"]);
+}
+
+#[test]
+fn another_jobs_file_is_never_overwritten() {
+    let dir = TempDir::new().unwrap();
+    let t = numbers(dir.path().to_str().unwrap(), "csv");
+    let (mut one, mut two) = (writer(&t), writer(&t));
+    one.write(batch(&[1])).unwrap();
+    two.write(batch(&[2])).unwrap();
+    let (first, second) = (one.prepare(1).unwrap(), two.prepare(1).unwrap());
+    commit(&t, &first).unwrap();
+    commit(&t, &second).unwrap();
+    assert_eq!(rows(&t), ["+I 1", "+I 2"]);
+    one.write(batch(&[3])).unwrap();
+    let third = one.prepare(2).unwrap();
+    let name = third[0].payload["name"].as_str().unwrap();
+    fs::write(name, "mine").unwrap();
+    assert!(commit(&t, &third).unwrap_err().to_string().contains("another job has written"));
+    assert_eq!(fs::read_to_string(name).unwrap(), "mine");
+}
+
+#[test]
+fn a_large_file_is_closed_early_but_published_with_the_rest() {
+    let dir = TempDir::new().unwrap();
+    let mut t = numbers(dir.path().to_str().unwrap(), "csv");
+    t.options.insert("sink.rolling-policy.file-size".into(), "4 b".into());
+    t.options.insert("rheos.sink.compression".into(), "gzip".into());
+    let mut sink = writer(&t);
+    sink.write(batch(&[10, 20, 30, 40, 50])).unwrap();
+    assert_eq!(files(dir.path()).0, vec![]);
+    let tokens = sink.prepare(1).unwrap();
+    assert_eq!(tokens.len(), 3);
+    commit(&t, &tokens).unwrap();
+    assert!(dir.path().join("part-sink-1-0-2.csv.gz").exists());
+    assert_eq!(rows(&t), ["+I 10", "+I 20", "+I 30", "+I 40", "+I 50"]);
+}
+
+#[test]
+fn changelogs_are_written_by_debezium_json_alone() {
+    let dir = TempDir::new().unwrap();
+    let t = numbers(dir.path().to_str().unwrap(), "debezium-json");
+    assert!(!PartFiles.describe(&t).unwrap().accepts.is_insert_only());
+    assert!(PartFiles.describe(&numbers("out", "csv")).unwrap().accepts.is_insert_only());
+    let (records, _) = batch(&[1, 1, 2]).into_columns().unwrap().into_parts();
+    let changes = ColumnBatch::changes(records, UInt8Array::from(vec![0, 1, 2])).unwrap();
+    let mut sink = writer(&t);
+    sink.write(Batch::Columns(changes)).unwrap();
+    commit(&t, &sink.prepare(1).unwrap()).unwrap();
+    assert_eq!(rows(&t), ["+I 1", "-D 1", "+I 2"]);
+}
+
+#[test]
+fn a_sink_refuses_what_is_no_folder() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("f");
+    write(&file, "");
+    let e = PartFiles.describe(&numbers(file.to_str().unwrap(), "csv")).unwrap_err();
+    assert!(e.to_string().contains("that is no folder"));
+}
