@@ -118,9 +118,11 @@ impl Column {
         }
     }
 
-    /// Adds NULL.
+    /// Adds NULL, in the place of what was begun of the next value.
     pub(crate) fn push_null(&mut self) {
-        self.truncate(self.len);
+        if matches!(self.values, Values::Bytes { .. } | Values::Array { .. } | Values::Map { .. } | Values::Row { .. }) {
+            self.truncate(self.len);
+        }
         match &mut self.values {
             Values::Null => {}
             Values::Boolean(v) => v.append(false),

@@ -8,7 +8,7 @@ use super::rows::Rows;
 
 /// Turns one line into rows. On an error the rows are cut back by the caller.
 pub(crate) trait LineFormat: Send {
-    fn read(&mut self, line: &[u8], rows: &mut Rows) -> Result<(), BadRecord>;
+    fn read(&mut self, line: &str, rows: &mut Rows) -> Result<(), BadRecord>;
 }
 
 /// A decoder for a format of lines.
@@ -43,7 +43,11 @@ impl<F: LineFormat> LineDecoder<F> {
                 continue;
             }
             let before = self.rows.len();
-            if let Err(bad) = self.format.read(line, &mut self.rows) {
+            let read = match std::str::from_utf8(line) {
+                Ok(line) => self.format.read(line, &mut self.rows),
+                Err(_) => Err(BadRecord::new("the line is not UTF-8")),
+            };
+            if let Err(bad) = read {
                 self.rows.truncate(before);
                 self.policy.refuse(&bad, self.line)?;
             }

@@ -26,7 +26,7 @@ pub(crate) struct CsvDecoder {
     /// The fields of the current record, one after the other, and where each ends.
     fields: Vec<u8>,
     ends: Vec<usize>,
-    /// How many line ends have been read.
+    /// How many line ends have been read. The reader counts lines from 1.
     line: u64,
     /// The next record is a header.
     skip_next: bool,
@@ -72,10 +72,16 @@ impl CsvDecoder {
     }
 
     pub(crate) fn begin(&mut self, line: u64) {
-        self.reader.reset();
         self.rows.truncate(0);
         self.line = line;
+        self.reset();
         self.skip_next = self.options.ignore_first_line && line == 0;
+    }
+
+    /// Makes the reader expect the start of a record.
+    fn reset(&mut self) {
+        self.reader.reset();
+        self.reader.set_line(self.line + 1);
     }
 
     /// As [`crate::format::Decoder::decode`].
@@ -88,6 +94,7 @@ impl CsvDecoder {
                     // The line feed after a carriage return belongs to the record before it.
                     if rest[length - 1] == b'\r' && rest.get(length) == Some(&b'\n') {
                         length += 1;
+                        self.reader.set_line(self.reader.line() + 1);
                     }
                     at += length;
                     self.take(&record, &rest[..length], None)?;
@@ -98,7 +105,7 @@ impl CsvDecoder {
                 }
                 Scanned::Incomplete => {
                     // Read again from the start of the record, when there is more of it.
-                    self.reader.reset();
+                    self.reset();
                     break;
                 }
             }
@@ -123,15 +130,17 @@ impl CsvDecoder {
 
     /// The rest of the input, where no line end follows: a record, or nothing but blank lines and comments.
     fn take_last(&mut self, rest: &[u8]) -> Result<()> {
-        self.reader.reset();
+        self.reset();
         let mut terminated = Vec::with_capacity(rest.len() + 1);
         terminated.extend_from_slice(rest);
         terminated.push(b'\n');
         match self.scan(&terminated) {
-            Scanned::Record(record, _) => self.take(&record, rest, None),
+            Scanned::Record(record, _) => {
+                self.reader.set_line(self.reader.line() - 1);
+                self.take(&record, rest, None)
+            }
             Scanned::Incomplete => {
                 let (result, ..) = self.reader.read_record(&[], &mut self.fields, &mut self.ends);
-                self.reader.reset();
                 if matches!(result, ReadRecordResult::End) {
                     return Ok(());
                 }
@@ -143,9 +152,8 @@ impl CsvDecoder {
 
     /// Takes a record, which was read from `raw`, as the next row.
     fn take(&mut self, record: &Record, raw: &[u8], broken: Option<BadRecord>) -> Result<()> {
-        let lines = memchr::memchr_iter(b'\n', raw).count() as u64;
         let first_line = self.line + 1;
-        self.line += lines;
+        self.line = self.reader.line() - 1;
         if std::mem::take(&mut self.skip_next) {
             return Ok(());
         }
@@ -157,6 +165,7 @@ impl CsvDecoder {
         let Err(bad) = read else { return Ok(()) };
         self.rows.truncate(before);
         // Blank lines and comments before the record, not line ends within it, make it begin later.
+        let lines = self.line + 1 - first_line;
         let within = memchr::memchr_iter(b'\n', &self.fields[..record.bytes]).count() as u64;
         let terminator = u64::from(raw.ends_with(b"\n"));
         let skipped = if record.count > 0 { lines.saturating_sub(within + terminator) } else { 0 };

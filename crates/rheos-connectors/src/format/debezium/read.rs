@@ -42,11 +42,11 @@ impl DebeziumReader {
         DebeziumReader { schema_include: options.schema_include, row: JsonReader::new(&options.json, table, layout) }
     }
 
-    fn read_event(&mut self, line: &[u8], rows: &mut Rows) -> Result<(), BadRecord> {
+    fn read_event(&mut self, line: &str, rows: &mut Rows) -> Result<(), BadRecord> {
         let event = if self.schema_include {
-            serde_json::from_slice::<Option<Wrapped<'_>>>(line).map(|w| w.and_then(|w| w.payload))
+            serde_json::from_str::<Option<Wrapped<'_>>>(line).map(|w| w.and_then(|w| w.payload))
         } else {
-            serde_json::from_slice::<Option<Event<'_>>>(line)
+            serde_json::from_str::<Option<Event<'_>>>(line)
         };
         // An event of nothing is a tombstone, by which brokers know that a key can be forgotten.
         let Some(event) = event.map_err(|e| no_json(&e, line))? else { return Ok(()) };
@@ -67,14 +67,14 @@ impl DebeziumReader {
             let hint = if member == "before" { "; PostgreSQL gives it for tables with REPLICA IDENTITY FULL" } else { "" };
             return Err(BadRecord::new(format!("the \"{member}\" of this change event is missing{hint}")));
         };
-        self.row.begin_row(json.get().as_bytes(), rows).map_err(|bad| bad.within(member))?;
+        self.row.begin_row(json.get(), rows).map_err(|bad| bad.within(member))?;
         rows.complete(kind);
         Ok(())
     }
 }
 
 impl LineFormat for DebeziumReader {
-    fn read(&mut self, line: &[u8], rows: &mut Rows) -> Result<(), BadRecord> {
+    fn read(&mut self, line: &str, rows: &mut Rows) -> Result<(), BadRecord> {
         let before = rows.len();
         retry_without_control_characters(line, |line| {
             rows.truncate(before);

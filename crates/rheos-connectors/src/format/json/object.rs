@@ -1,6 +1,6 @@
 //! Reads the JSON object of a row: of its members, at any depth, only those that the projection wants.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use rheos_core::changelog::RowKind;
 use rheos_core::connector::{ColumnPath, TableSpec};
@@ -54,8 +54,8 @@ impl JsonReader {
     }
 
     /// Reads one object as the next row, without completing it.
-    pub(crate) fn begin_row(&mut self, json: &[u8], rows: &mut Rows) -> Result<(), BadRecord> {
-        let mut deserializer = serde_json::Deserializer::from_slice(json);
+    pub(crate) fn begin_row(&mut self, json: &str, rows: &mut Rows) -> Result<(), BadRecord> {
+        let mut deserializer = serde_json::Deserializer::from_str(json);
         let row = rows.len();
         let seed = LevelSeed { level: &mut self.level, columns: &mut rows.columns, row, context: &mut self.context, is_record: true };
         seed.deserialize(&mut deserializer)
@@ -65,7 +65,7 @@ impl JsonReader {
 }
 
 impl LineFormat for JsonReader {
-    fn read(&mut self, line: &[u8], rows: &mut Rows) -> Result<(), BadRecord> {
+    fn read(&mut self, line: &str, rows: &mut Rows) -> Result<(), BadRecord> {
         retry_without_control_characters(line, |line| {
             rows.truncate(rows.len());
             self.begin_row(line, rows)
@@ -77,23 +77,23 @@ impl LineFormat for JsonReader {
 
 /// Reads a line; one that fails and has bare control characters in its texts, which JSON forbids and Flink accepts, is read
 /// again with those escaped.
-pub(crate) fn retry_without_control_characters(line: &[u8], mut read: impl FnMut(&[u8]) -> Result<(), BadRecord>) -> Result<(), BadRecord> {
+pub(crate) fn retry_without_control_characters(line: &str, mut read: impl FnMut(&str) -> Result<(), BadRecord>) -> Result<(), BadRecord> {
     let Err(bad) = read(line) else { return Ok(()) };
-    if !line.iter().any(|b| *b < b' ') {
+    if !line.bytes().any(|b| b < b' ') {
         return Err(bad);
     }
-    let mut escaped = Vec::with_capacity(line.len() + 16);
+    let mut escaped = String::with_capacity(line.len() + 16);
     let (mut in_text, mut after_backslash) = (false, false);
-    for b in line {
-        if in_text && *b < b' ' {
-            escaped.extend_from_slice(format!("\\u{:04x}", *b).as_bytes());
+    for c in line.chars() {
+        if in_text && c < ' ' {
+            let _ = write!(escaped, "\\u{:04x}", c as u32);
         } else {
-            escaped.push(*b);
+            escaped.push(c);
         }
-        match b {
+        match c {
             _ if after_backslash => after_backslash = false,
-            b'\\' => after_backslash = in_text,
-            b'"' => in_text = !in_text,
+            '\\' => after_backslash = in_text,
+            '"' => in_text = !in_text,
             _ => {}
         }
     }
@@ -101,10 +101,10 @@ pub(crate) fn retry_without_control_characters(line: &[u8], mut read: impl FnMut
 }
 
 /// What serde says about a line that is no JSON, without the line number, which is always 1.
-pub(crate) fn no_json(error: &serde_json::Error, json: &[u8]) -> BadRecord {
+pub(crate) fn no_json(error: &serde_json::Error, json: &str) -> BadRecord {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or_default();
-    BadRecord::new(format!("no JSON, {what} at byte {}: {}", error.column(), Shown(&String::from_utf8_lossy(json))))
+    BadRecord::new(format!("no JSON, {what} at byte {}: {}", error.column(), Shown(json)))
 }
 
 impl Level {
@@ -193,7 +193,9 @@ impl<'de> Visitor<'de> for LevelSeed<'_> {
             let read = match &mut level.targets[i] {
                 Target::Column(column) => {
                     let column = &mut columns[*column];
-                    column.truncate(row);
+                    if column.len() > row {
+                        column.truncate(row);
+                    }
                     map.next_value_seed(ValueSeed { column, context: &mut *context })
                 }
                 Target::Level(level) => {

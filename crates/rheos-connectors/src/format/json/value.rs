@@ -99,7 +99,9 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
                         map.next_value::<IgnoredAny>()?;
                         continue;
                     };
-                    fields[i].truncate(len);
+                    if fields[i].len() > len {
+                        fields[i].truncate(len);
+                    }
                     map.next_value_seed(ValueSeed { column: &mut fields[i], context: &mut *context })
                         .inspect_err(|_| context.within(names.get(i)))?;
                 }
