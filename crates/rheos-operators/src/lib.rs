@@ -6,4 +6,50 @@
 //!
 //! It knows nothing of exchanges, of backends, of SQL text.
 
+mod aggregate;
+mod calc;
+mod expand;
+mod group_aggregate;
+mod join;
+mod limit;
+mod rank;
+mod row_store;
+mod row_time;
 pub mod spec;
+#[cfg(test)]
+mod testing;
+mod values;
+mod watermark;
+mod window_buffer;
+mod window_join;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::SchemaRef;
+use rheos_core::Result;
+use rheos_core::registry::Registry;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Adds every operator and watermark generator of this crate under its kind.
+pub fn register(registry: &mut Registry) {
+    calc::register(registry);
+    expand::register(registry);
+    join::register(registry);
+    group_aggregate::register(registry);
+    limit::register(registry);
+    rank::register(registry);
+    values::register(registry);
+    watermark::register(registry);
+    window_join::register(registry);
+}
+
+/// What the planner said, as the operator's own type.
+pub(crate) fn read_spec<'a, T: Deserialize<'a>>(spec: &'a Value) -> Result<T> {
+    Ok(T::deserialize(spec)?)
+}
+
+/// Columns as rows, also where there are no columns.
+pub(crate) fn records(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(RecordBatch::try_new_with_options(schema.clone(), columns, &options)?)
+}
