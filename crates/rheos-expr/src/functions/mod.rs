@@ -21,6 +21,8 @@ mod math;
 mod operators;
 mod regex;
 mod string;
+#[cfg(test)]
+pub(crate) mod testing;
 mod time;
 mod url;
 

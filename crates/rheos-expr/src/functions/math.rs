@@ -1,6 +1,0 @@
-//! Mathematical functions.
-
-use crate::function::Function;
-
-/// What this family has.
-pub(crate) static FUNCTIONS: &[Function] = &[];

@@ -1,6 +1,0 @@
-//! Functions of regular expressions.
-
-use crate::function::Function;
-
-/// What this family has.
-pub(crate) static FUNCTIONS: &[Function] = &[];

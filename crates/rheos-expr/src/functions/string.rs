@@ -1,6 +1,0 @@
-//! Functions of texts.
-
-use crate::function::Function;
-
-/// What this family has.
-pub(crate) static FUNCTIONS: &[Function] = &[];

@@ -1,0 +1,158 @@
+//! Moments written by a pattern.
+
+use std::fmt::{self, Write};
+
+use rheos_core::text::calendar::{civil_from_days, days_from_civil, per_second};
+
+use arrow::datatypes::TimeUnit;
+
+use super::pattern::{Pattern, Piece, Style};
+use super::unit::{Unit, extract_from_days};
+
+/// A moment on the wall clock of a zone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) days: i32,
+    pub(super) nanos_of_day: i64,
+    /// Seconds east of UTC, for the letters that write the zone.
+    pub(super) offset_s: i32,
+}
+
+const DAY_NS: i64 = 86_400_000_000_000;
+pub(super) const MONTHS: [&str; 12] =
+    ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+pub(super) const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+impl Moment {
+    /// The moment that a timestamp without zone names.
+    pub(super) fn from_local(value: i64, unit: TimeUnit) -> Moment {
+        let per_day = per_second(unit) * 86_400;
+        let days = value.div_euclid(per_day).clamp(i64::from(i32::MIN / 2), i64::from(i32::MAX / 2)) as i32;
+        Moment { days, nanos_of_day: value.rem_euclid(per_day) * (DAY_NS / per_day), offset_s: 0 }
+    }
+}
+
+impl Pattern {
+    /// Writes a moment.
+    pub(super) fn write(&self, moment: &Moment, out: &mut impl Write) -> fmt::Result {
+        let date = civil_from_days(moment.days);
+        write_pieces(&self.pieces, self.style, moment, date, out)
+    }
+}
+
+fn write_pieces(pieces: &[Piece], style: Style, moment: &Moment, date: (i32, u32, u32), out: &mut impl Write) -> fmt::Result {
+    for piece in pieces {
+        match piece {
+            Piece::Literal(text) => out.write_str(text)?,
+            Piece::Optional(inner) => write_pieces(inner, style, moment, date, out)?,
+            Piece::Field(letter, count) => write_field(*letter, *count, style, moment, date, out)?,
+        }
+    }
+    Ok(())
+}
+
+fn write_field(letter: u8, count: usize, style: Style, moment: &Moment, date: (i32, u32, u32), out: &mut impl Write) -> fmt::Result {
+    let (year, month, day) = date;
+    let simple = style == Style::Simple;
+    let year_of_era = i64::from(if year > 0 { year } else { 1 - year });
+    let seconds = moment.nanos_of_day / 1_000_000_000;
+    let nanos = moment.nanos_of_day % 1_000_000_000;
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    // Sunday is 0.
+    let weekday = (moment.days + 4).rem_euclid(7);
+    match letter {
+        b'G' if simple || count < 4 => out.write_str(if year > 0 { "AD" } else { "BC" }),
+        b'G' if count == 4 => out.write_str(if year > 0 { "Anno Domini" } else { "Before Christ" }),
+        b'G' => out.write_str(if year > 0 { "A" } else { "B" }),
+        b'u' if simple => write_padded(out, i64::from((weekday + 6) % 7 + 1), count),
+        b'u' => write_year(out, i64::from(year), count, simple),
+        b'y' => write_year(out, year_of_era, count, simple),
+        b'Y' => write_year(out, i64::from(us_week(moment.days).0), count, simple),
+        b'M' | b'L' => write_name(out, MONTHS[month as usize - 1], i64::from(month), count),
+        b'd' => write_padded(out, i64::from(day), count),
+        b'D' => write_padded(out, extract_from_days(Unit::DayOfYear, moment.days), count),
+        b'Q' | b'q' => {
+            let quarter = (month + 2) / 3;
+            match count {
+                1 | 2 => write_padded(out, i64::from(quarter), count),
+                3 => write!(out, "Q{quarter}"),
+                4 => out.write_str(["1st quarter", "2nd quarter", "3rd quarter", "4th quarter"][quarter as usize - 1]),
+                _ => write_padded(out, i64::from(quarter), 1),
+            }
+        }
+        b'w' => write_padded(out, i64::from(us_week(moment.days).1), count),
+        b'W' => {
+            let first_weekday = (moment.days - day as i32 + 1 + 4).rem_euclid(7);
+            write_padded(out, i64::from((day as i32 - 1 + first_weekday) / 7 + 1), count)
+        }
+        b'F' => write_padded(out, i64::from((day - 1) / 7 + 1), count),
+        b'E' => write_name(out, WEEKDAYS[weekday as usize], 0, count.max(3)),
+        b'e' | b'c' => write_name(out, WEEKDAYS[weekday as usize], i64::from(weekday) + 1, count),
+        b'a' => out.write_str(if hour < 12 { "AM" } else { "PM" }),
+        b'H' => write_padded(out, hour, count),
+        b'k' => write_padded(out, if hour == 0 { 24 } else { hour }, count),
+        b'K' => write_padded(out, hour % 12, count),
+        b'h' => write_padded(out, if hour % 12 == 0 { 12 } else { hour % 12 }, count),
+        b'm' => write_padded(out, minute, count),
+        b's' => write_padded(out, second, count),
+        b'S' if simple => write_padded(out, nanos / 1_000_000, count),
+        b'S' => write_padded(out, nanos / 10i64.pow(9 - count.min(9) as u32), count),
+        b'A' => write_padded(out, moment.nanos_of_day / 1_000_000, count),
+        b'n' => write_padded(out, nanos, count),
+        b'N' => write_padded(out, moment.nanos_of_day, count),
+        b'z' => write_offset(out, "GMT", moment.offset_s, ":"),
+        b'Z' => write_offset(out, "", moment.offset_s, ""),
+        b'X' if moment.offset_s == 0 => out.write_str("Z"),
+        b'X' if count == 1 => {
+            write!(out, "{}{:02}", if moment.offset_s < 0 { '-' } else { '+' }, moment.offset_s.abs() / 3600)
+        }
+        b'X' => write_offset(out, "", moment.offset_s, if count == 2 { "" } else { ":" }),
+        _ => Ok(()),
+    }
+}
+
+fn write_year(out: &mut impl Write, year: i64, count: usize, simple: bool) -> fmt::Result {
+    if count == 2 {
+        return write_padded(out, year.rem_euclid(100), 2);
+    }
+    if !simple && count >= 4 && year >= 10i64.pow(count.min(18) as u32) {
+        out.write_char('+')?;
+    }
+    write_padded(out, year, count)
+}
+
+/// One or two letters are the number, three the short name, four the name, five its initial.
+fn write_name(out: &mut impl Write, name: &str, number: i64, count: usize) -> fmt::Result {
+    match count {
+        1 | 2 => write_padded(out, number, count),
+        3 => out.write_str(&name[..3]),
+        5 => out.write_str(&name[..1]),
+        _ => out.write_str(name),
+    }
+}
+
+fn write_offset(out: &mut impl Write, zone: &str, offset_s: i32, between: &str) -> fmt::Result {
+    if offset_s == 0 && !zone.is_empty() {
+        return out.write_str("UTC");
+    }
+    let (sign, minutes) = (if offset_s < 0 { '-' } else { '+' }, offset_s.abs() / 60);
+    write!(out, "{zone}{sign}{:02}{between}{:02}", minutes / 60, minutes % 60)
+}
+
+fn write_padded(out: &mut impl Write, value: i64, width: usize) -> fmt::Result {
+    // The common case without the machinery of formatting.
+    if width == 2 && (0..100).contains(&value) {
+        out.write_char(char::from(b'0' + (value / 10) as u8))?;
+        return out.write_char(char::from(b'0' + (value % 10) as u8));
+    }
+    write!(out, "{value:0width$}")
+}
+
+/// Year and week as Java's default locale (US) counts them: weeks begin on Sunday, the first is the one with 1 January.
+fn us_week(days: i32) -> (i32, i32) {
+    let sunday = days - (days + 4).rem_euclid(7);
+    let (year, _, _) = civil_from_days(sunday + 6);
+    let first = days_from_civil(year, 1, 1);
+    let first_sunday = first - (first + 4).rem_euclid(7);
+    (year, (sunday - first_sunday) / 7 + 1)
+}
