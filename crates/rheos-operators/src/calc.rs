@@ -50,3 +50,6 @@ impl Operator for Calc {
         Ok(OperatorSnapshot::new())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,7 +65,7 @@ impl WindowBuffer {
         Ok(())
     }
 
-    /// Takes out the window that ends at `end`: its rows, what was taken back left out.
+    /// Takes out the window that ends at `end`: its rows, what was taken back left out. No batch is empty.
     pub(crate) fn close(&mut self, end: TimestampMs) -> Result<Vec<RecordBatch>> {
         let batches = self.windows.remove(&end).unwrap_or_default();
         self.rows -= batches.iter().map(ColumnBatch::num_rows).sum::<usize>();
@@ -146,5 +146,8 @@ fn net(schema: &SchemaRef, batches: &[ColumnBatch]) -> Result<Vec<RecordBatch>> 
         }
     }
     all.retain(|slot| !gone[*slot as usize]);
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
     Ok(vec![crate::records(schema, store.gather_all(&all)?, all.len())?])
 }

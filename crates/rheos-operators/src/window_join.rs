@@ -240,3 +240,6 @@ impl Operator for WindowJoin {
         Ok(taken)
     }
 }
+
+#[cfg(test)]
+mod tests;

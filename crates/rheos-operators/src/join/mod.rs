@@ -16,7 +16,7 @@ mod output;
 mod probe;
 mod side;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 

@@ -126,7 +126,7 @@ impl Operator for KeepLast {
         }
         let changed = self.apply(batch.columns(), batch.num_rows())?;
         let new = self.store(batch.columns(), &changed)?;
-        if changed.iter().all(|(_, before)| *before == NO_ROW) {
+        if changed.len() <= out.room() && changed.iter().all(|(_, before)| *before == NO_ROW) {
             out.emit(ColumnBatch::inserts(records(&self.schema, new, changed.len())?));
             self.settle()?;
             return Ok(Progress::Done);
