@@ -1,7 +1,7 @@
 //! Drives a chain of operators, and the sink at its end, one call at a time.
 //!
-//! A call (rows, a watermark, a timer, the finish) is begun with [`Chain::begin`]; then [`Chain::step`] is asked for what
-//! comes out until it gives nothing more. Between two steps no operator holds more than its collector has room for and one
+//! A call (rows, a watermark, a timer, the finish) is begun with [`Chain::begin`]; then [`Chain::step`] goes on with it,
+//! and gives out what comes, until it is complete. Between two steps no operator holds more than its collector has room for and one
 //! batch beyond that: the furthest operator that has something to give, or asked to be resumed, always goes first.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,6 +28,17 @@ pub(crate) enum Call {
     Timer(TimestampMs),
     /// All inputs have ended.
     Finish,
+}
+
+/// How far a call has come.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// These rows leave the chain.
+    Out(Batch),
+    /// There is more to do: a moment to let others run.
+    Pause,
+    /// The call is complete.
+    Complete,
 }
 
 /// The part of a [`Call`] that each operator is told in turn, when those before it are done with it.
@@ -111,13 +122,13 @@ impl Chain {
         }
     }
 
-    /// The next batch that comes out of the chain, or nothing when the call is complete. A sink takes its rows here.
-    pub(crate) fn step(&mut self) -> Result<Option<Batch>> {
-        let Some(signal) = self.signal else { return Ok(None) };
+    /// Goes on with the call until something comes out of the chain, or for a while. A sink takes its rows here.
+    pub(crate) fn step(&mut self) -> Result<Step> {
+        let Some(signal) = self.signal else { return Ok(Step::Complete) };
         if let Some(batch) = self.passing.take()
             && let Some(out) = self.put_out(batch)?
         {
-            return Ok(Some(out));
+            return Ok(Step::Out(out));
         }
         while self.told < self.links.len() {
             let i = self.furthest;
@@ -127,10 +138,11 @@ impl Chain {
                     self.rows(i + 1, 0, batch)?;
                     self.furthest = i + 1;
                 } else if let Some(out) = self.put_out(batch)? {
-                    return Ok(Some(out));
+                    return Ok(Step::Out(out));
                 }
             } else if self.links[i].more {
                 self.call(i, |operator, out| operator.resume(out))?;
+                return Ok(Step::Pause);
             } else if i > self.told {
                 self.furthest = i - 1;
             } else {
@@ -144,7 +156,7 @@ impl Chain {
             self.called = self.links.len();
             sink.watermark(at).map_err(|e| e.context(label(context)))?;
         }
-        Ok(None)
+        Ok(Step::Complete)
     }
 
     /// When the first operator wants its timer to be called.

@@ -6,12 +6,11 @@ use rheos_core::env::Env;
 use rheos_core::registry::Registry;
 use rheos_core::{Error, Result};
 use rheos_graph::TaskGraph;
-use tokio::runtime::Handle;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, watch};
 
 use crate::metrics::{JobMetrics, TaskMeters};
 use crate::options::RuntimeOptions;
+use crate::pool::TaskPool;
 use crate::supervise::supervise;
 use crate::wiring::{Wired, wire};
 
@@ -28,29 +27,32 @@ pub enum JobEnd {
 pub struct LocalJob;
 
 impl LocalJob {
-    /// Makes everything that the graph asks for and starts it on `runtime`, which is for tasks alone: they compute for long
-    /// stretches. An error here means that nothing has run; what fails later is told by [`JobHandle::wait`].
-    pub fn start(graph: &TaskGraph, registry: &Registry, env: &Env, options: &RuntimeOptions, runtime: &Handle) -> Result<JobHandle> {
-        // Connectors may want the runtime they will run on while they are made.
-        let _entered = runtime.enter();
+    /// Makes everything that the graph asks for and starts it on `pool`. An error here means that nothing has run; what
+    /// fails later is told by [`JobHandle::wait`]. The pool must outlive the job.
+    pub fn start(graph: &TaskGraph, registry: &Registry, env: &Env, options: &RuntimeOptions, pool: &TaskPool) -> Result<JobHandle> {
+        // Connectors may want the runtime that drives what they await while they are made.
+        let _entered = pool.runtime().enter();
         let Wired { subtasks, meters, sinks } = wire(graph, registry, env, options)?;
         let (cancel, cancelled) = watch::channel(false);
-        let mut set = JoinSet::new();
+        let (ended, ends) = mpsc::unbounded_channel();
+        let count = subtasks.len();
         for (sink, subtask) in subtasks {
-            let cancelled = cancelled.clone();
-            set.spawn_on(async move { (sink, subtask.run(cancelled).await) }, runtime);
+            let (cancelled, ended) = (cancelled.clone(), ended.clone());
+            // A supervisor that no longer listens has given up on the job.
+            pool.spawn(async move { drop(ended.send((sink, subtask.run(cancelled).await))) });
         }
+        drop(ended);
         let (done, is_done) = watch::channel(false);
         let end = Arc::new(Mutex::new(None));
         let supervisor = {
             let (cancel, end) = (cancel.clone(), Arc::clone(&end));
             async move {
-                let how = supervise(set, sinks, cancel).await;
+                let how = supervise(ends, count, sinks, cancel).await;
                 *end.lock().unwrap_or_else(PoisonError::into_inner) = Some(how);
                 done.send_replace(true);
             }
         };
-        runtime.spawn(supervisor);
+        pool.spawn(supervisor);
         Ok(JobHandle { name: graph.job.name.clone(), meters, cancel, is_done, end })
     }
 }
@@ -88,7 +90,7 @@ impl JobHandle {
 
     /// Waits until the job has ended: all is closed, and committed if it finished. Fails with the first failure of a subtask.
     pub async fn wait(&self) -> Result<JobEnd> {
-        let lost = || Error::bug("the runtime was shut down under a job");
+        let lost = || Error::bug("the pool was shut down under a job");
         self.is_done.clone().wait_for(|done| *done).await.map_err(|_| lost())?;
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         match end.take() {

@@ -1,7 +1,8 @@
 //! Runs a task graph: each subtask is a chain of operators driven by one asynchronous task.
 //!
 //! A row's way through a worker:
-//! 1. [`LocalJob::start`] makes the instances that the [`rheos_graph::TaskGraph`] asks for and joins them with channels.
+//! 1. [`LocalJob::start`] makes the instances that the [`rheos_graph::TaskGraph`] asks for, joins them with channels
+//!    (`wiring`), and runs each subtask on a [`TaskPool`].
 //! 2. A source task (`source_task`) asks its reader for batches and finds the watermarks that follow from them
 //!    (`split_watermarks`); an inbox task (`inbox_task`) takes elements from its inbox and merges the watermarks of its channels.
 //! 3. The element goes through the chain (`chain`), call by call, so that what comes out never piles up.
@@ -23,6 +24,7 @@ mod job;
 mod metrics;
 mod options;
 mod output;
+mod pool;
 mod source_task;
 mod split_watermarks;
 mod subtask;
@@ -34,6 +36,7 @@ pub use env::system_env;
 pub use job::{JobEnd, JobHandle, LocalJob};
 pub use metrics::{JobMetrics, OperatorReport, TaskReport};
 pub use options::{FINAL_EPOCH, RuntimeOptions};
+pub use pool::TaskPool;
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use rheos_core::time::Watermark;
 use rheos_core::{Error, Result};
 use rheos_exchange::{Disconnected, Outbox, SendError};
 
-use crate::chain::{Call, Chain};
+use crate::chain::{Call, Chain, Step};
 
 /// After how many elements a task that never had to wait lets others run, and hears of a cancellation.
 const YIELD_EVERY: u32 = 16;
@@ -63,7 +63,15 @@ impl Output {
     pub(crate) async fn drive(&mut self, chain: &mut Chain, call: Call) -> Result<(), Stop> {
         chain.begin(call)?;
         let mut woken = false;
-        while let Some(batch) = chain.step()? {
+        loop {
+            let batch = match chain.step()? {
+                Step::Out(batch) => batch,
+                Step::Pause => {
+                    self.breathe().await;
+                    continue;
+                }
+                Step::Complete => break,
+            };
             let start_ns = self.clock.monotonic_ns();
             if self.idle && !woken {
                 // A timer made rows while the inputs are idle: the stream speaks for as long as they last.
@@ -129,7 +137,7 @@ impl Output {
         self.send().await
     }
 
-    /// To be called for each element: a task that never has to wait gives way to others from time to time.
+    /// To be called for each element and each step of a long call: a task that never has to wait gives way to others from time to time.
     pub(crate) async fn breathe(&mut self) {
         self.since_yield += 1;
         if self.since_yield >= YIELD_EVERY {

@@ -5,8 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use rheos_core::sink::{CommitToken, Committer};
 use rheos_core::{Error, Result};
 use rheos_graph::NodeId;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, watch};
 
 use crate::job::JobEnd;
 use crate::subtask::{SubtaskEnd, panic_text};
@@ -22,12 +21,20 @@ pub(crate) struct SinkCommit {
 pub(crate) type Ended = (Option<NodeId>, SubtaskEnd);
 
 /// Waits for all subtasks, and commits if all have finished.
-pub(crate) async fn supervise(mut subtasks: JoinSet<Ended>, sinks: Vec<SinkCommit>, cancel: watch::Sender<bool>) -> Result<JobEnd> {
+pub(crate) async fn supervise(
+    mut ends: mpsc::UnboundedReceiver<Ended>,
+    subtasks: usize,
+    sinks: Vec<SinkCommit>,
+    cancel: watch::Sender<bool>,
+) -> Result<JobEnd> {
     let mut tokens: Vec<(Option<NodeId>, Vec<CommitToken>)> = Vec::new();
     let mut failure: Option<Error> = None;
     let (mut cancelled, mut peer_gone) = (false, false);
-    while let Some(joined) = subtasks.join_next().await {
-        let (sink, end) = joined.unwrap_or_else(|e| (None, SubtaskEnd::Failed(Error::bug(format!("a subtask was lost: {e}")))));
+    for _ in 0..subtasks {
+        let Some((sink, end)) = ends.recv().await else {
+            failure.get_or_insert(Error::bug("a subtask was dropped before its end"));
+            break;
+        };
         match end {
             SubtaskEnd::Finished(prepared) => {
                 tokens.push((sink, prepared));

@@ -1,1 +1,9 @@
-//! Whole jobs on a runtime.
+//! Whole jobs on a runtime: typed rows through sources, keyed operators and sinks.
+
+mod fixtures;
+
+mod backpressure;
+mod ends;
+mod more;
+mod typed;
+mod watermarks;
