@@ -1,6 +1,0 @@
-//! Functions of JSON texts.
-
-use crate::function::Function;
-
-/// What this family has.
-pub(crate) static FUNCTIONS: &[Function] = &[];
