@@ -197,7 +197,7 @@ impl Task {
 
 impl Wake for Task {
     fn wake(self: Arc<Self>) {
-        let woken = self.state.try_update(Ordering::AcqRel, Ordering::Acquire, |state| match state {
+        let woken = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| match state {
             ASLEEP => Some(QUEUED),
             RUNNING => Some(WOKEN),
             _ => None,

@@ -42,15 +42,15 @@ pub(crate) fn wire(graph: &TaskGraph, registry: &Registry, env: &Env, options: &
     let (mut inboxes, mut senders) = wiring.channels(&metrics)?;
     let mut wired = Wired { subtasks: Vec::new(), meters: Vec::new(), sinks: Vec::new() };
     for task in &graph.tasks {
-        for index in 0..task.parallelism {
-            let task_metrics = Arc::clone(&metrics[task.id][index]);
-            let outbox = wiring.outbox(task, index, &mut senders, &task_metrics)?;
+        for (index, task_metrics) in metrics[task.id].iter().enumerate() {
+            let outbox = wiring.outbox(task, index, &mut senders, task_metrics)?;
             let inbox = inboxes[task.id].get_mut(index).and_then(Option::take);
             let (subtask, operators) =
-                wiring.subtask(task, index, inbox, outbox, &task_metrics).map_err(|e| e.context(wiring.name(task)))?;
+                wiring.subtask(task, index, inbox, outbox, task_metrics).map_err(|e| e.context(wiring.name(task)))?;
             let last = task.nodes.last().map(|n| &graph.job.nodes[*n]);
             wired.subtasks.push((last.filter(|n| matches!(n.kind, NodeKind::Sink { .. })).map(|n| n.id), subtask));
-            wired.meters.push(TaskMeters { task: task.id, name: wiring.name(task), index, metrics: task_metrics, operators });
+            let metrics = Arc::clone(task_metrics);
+            wired.meters.push(TaskMeters { task: task.id, name: wiring.name(task), index, metrics, operators });
         }
     }
     for node in &graph.job.nodes {
@@ -90,7 +90,7 @@ impl Wiring<'_> {
         let mut inboxes = Vec::with_capacity(graph.tasks.len());
         for task in &graph.tasks {
             let mut of_task = Vec::with_capacity(task.parallelism);
-            for index in 0..task.parallelism {
+            for (index, task_metrics) in metrics[task.id].iter().enumerate() {
                 // The edge, its port and the sending subtask of each channel.
                 let mut channels = Vec::new();
                 for (e, edge) in graph.edges.iter().enumerate().filter(|(_, e)| e.to == task.id) {
@@ -105,7 +105,7 @@ impl Wiring<'_> {
                     continue;
                 }
                 let ports = channels.iter().map(|(_, port, _)| *port).collect();
-                let (inbox, ends) = Inbox::new(ports, self.options.channel, Arc::clone(&metrics[task.id][index]));
+                let (inbox, ends) = Inbox::new(ports, self.options.channel, Arc::clone(task_metrics));
                 for ((edge, _, sender), end) in channels.into_iter().zip(ends) {
                     senders[edge][sender].push(end);
                 }

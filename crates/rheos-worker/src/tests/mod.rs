@@ -3,6 +3,7 @@
 mod fixtures;
 
 mod backpressure;
+mod barriers;
 mod ends;
 mod more;
 mod typed;
