@@ -1,1 +1,38 @@
-//! The assembly.
+//! Rheos, assembled: a session over SQL, and a local cluster in one process.
+//!
+//! ```no_run
+//! use rheos::{Prepared, Session};
+//!
+//! # fn main() -> rheos::Result<()> {
+//! let mut session = Session::new();
+//! for parsed in session.parse("SELECT 1 + 1 AS two")? {
+//!     if let Prepared::Job(job) = session.prepare(&parsed.statement)? {
+//!         let mut running = session.start(job)?;
+//!         while let Some(event) = running.next_result() {
+//!             println!("{event:?}");
+//!         }
+//!         running.wait()?;
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod assembly;
+mod collect;
+mod fold;
+mod running;
+mod session;
+mod settings;
+
+pub use assembly::registry;
+pub use collect::ResultEvent;
+pub use fold::FoldedTable;
+pub use rheos_core::changelog::{ChangelogMode, RowKind};
+pub use rheos_core::schema::Schema;
+pub use rheos_core::{ColumnBatch, Error, ErrorKind, Result};
+pub use rheos_sql::parser::{Parsed, Statement};
+pub use rheos_sql::{SqlError, SqlResult};
+pub use rheos_worker::{JobEnd, JobMetrics, OperatorReport, TaskReport};
+pub use running::{NoMoreResults, Running};
+pub use session::{Job, Prepared, ResultInfo, Session};

@@ -1,0 +1,80 @@
+//! Syntax trees to plans: names resolved, types derived.
+
+mod aggregate;
+mod expr;
+mod from;
+mod literal;
+mod query;
+mod scope;
+mod subquery;
+mod table;
+
+mod window;
+
+use std::collections::BTreeMap;
+
+pub(crate) use query::and_all;
+
+use rheos_core::registry::Registry;
+use rheos_expr::EvalConfig;
+use sqlparser::ast::{Ident, Query};
+
+use crate::catalog::Catalog;
+use crate::error::SqlResult;
+use crate::plan::Plan;
+
+/// How deep views and subqueries may refer to each other.
+const MAX_QUERY_DEPTH: usize = 64;
+
+/// Binds the statements of a session.
+pub struct Binder<'a> {
+    catalog: &'a Catalog,
+    registry: &'a Registry,
+    config: EvalConfig,
+    /// WITH queries in sight, innermost last.
+    ctes: Vec<BTreeMap<String, Cte>>,
+    depth: usize,
+}
+
+/// A bound WITH query; each use takes a copy, and equal copies become one when the plan is lowered.
+#[derive(Clone)]
+struct Cte {
+    plan: Plan,
+}
+
+impl<'a> Binder<'a> {
+    /// A binder over what the session knows.
+    pub fn new(catalog: &'a Catalog, registry: &'a Registry, config: EvalConfig) -> Self {
+        Binder { catalog, registry, config, ctes: Vec::new(), depth: 0 }
+    }
+
+    /// Binds a query that stands alone.
+    pub fn bind(&mut self, query: &Query) -> SqlResult<Plan> {
+        self.bind_query(query, None)
+    }
+
+    /// Binds a table or a view by its name.
+    pub fn bind_name(&mut self, name: &sqlparser::ast::ObjectName) -> SqlResult<Plan> {
+        self.bind_relation(name)
+    }
+
+    /// Checks that a list of names fits a plan's columns.
+    pub fn check_columns(plan: &Plan, columns: &[Ident], what: &str) -> SqlResult<()> {
+        Self::rename(plan.clone(), columns, what).map(|_| ())
+    }
+
+    pub(crate) fn rename(plan: Plan, columns: &[Ident], what: &str) -> SqlResult<Plan> {
+        if columns.is_empty() {
+            return Ok(plan);
+        }
+        if columns.len() != plan.columns.len() {
+            let message = format!("{what} names {} columns, its query has {}", columns.len(), plan.columns.len());
+            return Err(crate::SqlError::new(message).or_at(columns[0].span));
+        }
+        let mut plan = plan;
+        for (column, name) in plan.columns.iter_mut().zip(columns) {
+            column.name = name.value.clone();
+        }
+        Ok(plan)
+    }
+}

@@ -1,0 +1,465 @@
+//! SELECT and what stands around it: WITH, set operations, VALUES, ORDER BY, LIMIT.
+
+use std::collections::BTreeMap;
+
+use sqlparser::ast::{
+    Distinct, Expr as Ast, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator,
+    SetQuantifier, Spanned, Value, Values,
+};
+
+use rheos_core::types::LogicalType;
+use rheos_expr::{Expr, build};
+use rheos_operators::spec::SortKey;
+
+use super::aggregate::{self, AggregateCollector, Grouping};
+use super::expr::{ExprBinder, call};
+use super::scope::{AGGREGATE_BASE, OUTER_BASE, OVER_BASE, Scope};
+use super::window::OverCollector;
+use super::{Binder, Cte, MAX_QUERY_DEPTH};
+use crate::error::{SqlError, SqlResult};
+use crate::plan::{Plan, RankStrategy};
+
+/// FROM and WHERE of a SELECT: the conditions that speak of the enclosing query are kept apart.
+pub(super) struct Core<'p> {
+    pub(super) plan: Plan,
+    pub(super) scope: Scope<'p>,
+    pub(super) correlated: Vec<Expr>,
+}
+
+impl Binder<'_> {
+    /// Binds a query; `outer` are the names of the enclosing one.
+    pub(super) fn bind_query(&mut self, query: &Query, outer: Option<&Scope<'_>>) -> SqlResult<Plan> {
+        self.depth += 1;
+        if self.depth > MAX_QUERY_DEPTH {
+            return Err(SqlError::at(query, format!("queries and views are nested more than {MAX_QUERY_DEPTH} deep (does a view use itself?)")));
+        }
+        let mut bound_ctes = false;
+        if let Some(with) = &query.with {
+            if with.recursive {
+                return Err(SqlError::unsupported(query, "WITH RECURSIVE"));
+            }
+            self.ctes.push(BTreeMap::new());
+            bound_ctes = true;
+            for cte in &with.cte_tables {
+                let plan = self.bind_query(&cte.query, outer)?;
+                let columns: Vec<_> = cte.alias.columns.iter().map(|c| c.name.clone()).collect();
+                let plan = Self::rename(plan, &columns, &format!("'{}'", cte.alias.name.value))?;
+                if let Some(scope) = self.ctes.last_mut() {
+                    scope.insert(cte.alias.name.value.clone(), Cte { plan });
+                }
+            }
+        }
+        let plan = self.bind_set_expr(&query.body, outer)?;
+        let plan = self.bind_order_and_limit(plan, query)?;
+        if bound_ctes {
+            self.ctes.pop();
+        }
+        self.depth -= 1;
+        Ok(plan)
+    }
+
+    fn bind_set_expr(&mut self, body: &SetExpr, outer: Option<&Scope<'_>>) -> SqlResult<Plan> {
+        match body {
+            SetExpr::Select(select) => self.bind_select(select, outer),
+            SetExpr::Query(query) => self.bind_query(query, outer),
+            SetExpr::Values(values) => bind_values(values),
+            SetExpr::SetOperation { left, op, set_quantifier, right } => {
+                let (l, r) = (self.bind_set_expr(left, outer)?, self.bind_set_expr(right, outer)?);
+                self.bind_set_operation(body, l, r, *op, *set_quantifier)
+            }
+            other => Err(SqlError::unsupported(other, "this kind of query")),
+        }
+    }
+
+    fn bind_set_operation(&mut self, at: &SetExpr, left: Plan, right: Plan, op: SetOperator, quantifier: SetQuantifier) -> SqlResult<Plan> {
+        if op != SetOperator::Union {
+            return Err(SqlError::unsupported(at, op));
+        }
+        let plans = same_types(at, vec![left, right], "UNION")?;
+        let union = Plan::union(plans);
+        match quantifier {
+            SetQuantifier::All => Ok(union),
+            SetQuantifier::None | SetQuantifier::Distinct => Ok(distinct(union)),
+            other => Err(SqlError::unsupported(at, format!("UNION {other}"))),
+        }
+    }
+
+    fn bind_select(&mut self, select: &Select, outer: Option<&Scope<'_>>) -> SqlResult<Plan> {
+        refuse_unknown_clauses(select)?;
+        let core = self.bind_core(select, outer)?;
+        if let Some(expr) = core.correlated.first() {
+            let _ = expr;
+            return Err(SqlError::unsupported(select, "a condition on a column of the enclosing query here"));
+        }
+        self.bind_projection(select, core)
+    }
+
+    /// FROM and WHERE.
+    pub(super) fn bind_core<'p>(&mut self, select: &Select, outer: Option<&'p Scope<'p>>) -> SqlResult<Core<'p>> {
+        let (mut plan, mut scope) = self.bind_from(&select.from, outer)?;
+        scope.outer = outer;
+        let mut correlated = Vec::new();
+        if let Some(selection) = &select.selection {
+            let mut conjuncts = Vec::new();
+            split_conjuncts(selection, &mut conjuncts);
+            let mut conditions = Vec::new();
+            for conjunct in conjuncts {
+                if let Some(joined) = self.bind_subquery_condition(&plan, &scope, conjunct)? {
+                    plan = joined;
+                    continue;
+                }
+                let condition = ExprBinder::plain(&scope, "WHERE").condition(conjunct)?;
+                if condition.columns().iter().any(|c| *c >= OUTER_BASE) { correlated.push(condition) } else { conditions.push(condition) }
+            }
+            if let Some(condition) = and_all(conditions)? {
+                plan = Plan::filter(plan, condition);
+            }
+        }
+        Ok(Core { plan, scope, correlated })
+    }
+
+    fn bind_projection(&mut self, select: &Select, core: Core<'_>) -> SqlResult<Plan> {
+        let Core { mut plan, scope, .. } = core;
+        let mut collector = AggregateCollector::default();
+        let mut over = OverCollector::default();
+        let mut items: Vec<(Expr, String, sqlparser::tokenizer::Span)> = Vec::new();
+        for item in &select.projection {
+            match item {
+                SelectItem::Wildcard(options) => {
+                    refuse_wildcard_options(item, options)?;
+                    expand_wildcard(&scope, None, item, &mut items)?;
+                }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
+                    refuse_wildcard_options(item, options)?;
+                    expand_wildcard(&scope, Some(&name.to_string().replace('`', "")), item, &mut items)?;
+                }
+                SelectItem::UnnamedExpr(ast) | SelectItem::ExprWithAlias { expr: ast, .. } => {
+                    let mut binder = ExprBinder { scope: &scope, aggregates: Ok(&mut collector), over: Some(&mut over) };
+                    let expr = binder.bind(ast)?;
+                    let name = match item {
+                        SelectItem::ExprWithAlias { alias, .. } => alias.value.clone(),
+                        _ => natural_name(ast).unwrap_or_else(|| format!("EXPR${}", items.len())),
+                    };
+                    items.push((expr, name, ast.span()));
+                }
+                other => return Err(SqlError::unsupported(other, "this kind of select item")),
+            }
+        }
+        let having = match &select.having {
+            None => None,
+            Some(ast) => {
+                let mut binder = ExprBinder { scope: &scope, aggregates: Ok(&mut collector), over: None };
+                Some((binder.condition(ast)?, ast.span()))
+            }
+        };
+        let grouping = self.bind_group_by(select, &scope)?;
+        let grouped = grouping.is_some() || !collector.is_empty() || having.is_some();
+        let row_number = over.finish(select)?;
+        if grouped {
+            if row_number.is_some() {
+                return Err(SqlError::unsupported(select, "ROW_NUMBER() in the SELECT that groups (put the grouping into a subquery)"));
+            }
+            let grouped = aggregate::group(plan, grouping.unwrap_or_default(), collector)?;
+            let condition = having.map(|(expr, span)| grouped.rewrite(expr, &scope, span)).transpose()?;
+            let mut rewritten = Vec::with_capacity(items.len());
+            for (expr, name, span) in items {
+                rewritten.push((grouped.rewrite(expr, &scope, span)?, name, span));
+            }
+            items = rewritten;
+            plan = grouped.plan;
+            if let Some(condition) = condition {
+                plan = Plan::filter(plan, condition);
+            }
+        } else if let Some(row_number) = row_number {
+            plan = row_number.apply(plan);
+            let rank = plan.column(plan.columns.len() - 1);
+            for (expr, _, _) in &mut items {
+                let over = std::mem::replace(expr, rank.clone());
+                *expr = over.transform(&mut |e| match e {
+                    Expr::Column { index, .. } if index >= OVER_BASE => rank.clone(),
+                    other => other,
+                });
+            }
+        }
+        debug_assert!(items.iter().all(|(e, _, _)| e.columns().iter().all(|c| *c < OUTER_BASE || *c < AGGREGATE_BASE)));
+        let (projections, names): (Vec<Expr>, Vec<String>) = items.into_iter().map(|(e, n, _)| (e, n)).unzip();
+        let plan = Plan::calc(plan, None, projections, names);
+        match &select.distinct {
+            None | Some(Distinct::All) => Ok(plan),
+            Some(Distinct::Distinct) => Ok(distinct(plan)),
+            Some(Distinct::On(_)) => Err(SqlError::unsupported(select, "DISTINCT ON")),
+        }
+    }
+
+    fn bind_group_by(&mut self, select: &Select, scope: &Scope<'_>) -> SqlResult<Option<Grouping>> {
+        let exprs = match &select.group_by {
+            GroupByExpr::Expressions(exprs, modifiers) if modifiers.is_empty() => exprs,
+            _ => return Err(SqlError::unsupported(select, "this form of GROUP BY")),
+        };
+        if exprs.is_empty() {
+            return Ok(None);
+        }
+        let mut grouping = Grouping::default();
+        for ast in exprs {
+            let sets = self.bind_grouping_element(ast, scope)?;
+            grouping.cross(sets);
+        }
+        Ok(Some(grouping))
+    }
+
+    fn bind_grouping_element(&mut self, ast: &Ast, scope: &Scope<'_>) -> SqlResult<Vec<Vec<Expr>>> {
+        let mut bind = |list: &[Ast]| list.iter().map(|e| ExprBinder::plain(scope, "GROUP BY").bind(e)).collect::<SqlResult<Vec<Expr>>>();
+        Ok(match ast {
+            Ast::GroupingSets(sets) => sets.iter().map(|s| bind(s)).collect::<SqlResult<_>>()?,
+            Ast::Rollup(parts) => {
+                let parts = parts.iter().map(|p| bind(p)).collect::<SqlResult<Vec<_>>>()?;
+                (0..=parts.len()).rev().map(|n| parts[..n].concat()).collect()
+            }
+            Ast::Cube(parts) => {
+                let parts = parts.iter().map(|p| bind(p)).collect::<SqlResult<Vec<_>>>()?;
+                if parts.len() > 8 {
+                    return Err(SqlError::at(ast, format!("CUBE of {} columns has {} grouping sets; 8 columns are the most", parts.len(), 1u128 << parts.len())));
+                }
+                (0..1usize << parts.len())
+                    .rev()
+                    .map(|mask| (0..parts.len()).filter(|i| mask >> (parts.len() - 1 - i) & 1 == 1).flat_map(|i| parts[i].clone()).collect())
+                    .collect()
+            }
+            Ast::Tuple(items) => vec![bind(items)?],
+            Ast::Value(v) if matches!(v.value, Value::Number(..)) => {
+                return Err(SqlError::at(ast, "GROUP BY a position is not supported; name the expression"));
+            }
+            Ast::Nested(inner) => return self.bind_grouping_element(inner, scope),
+            plain => vec![bind(std::slice::from_ref(plain))?],
+        })
+    }
+
+    fn bind_order_and_limit(&mut self, plan: Plan, query: &Query) -> SqlResult<Plan> {
+        let (mut fetch, mut offset) = (None, 0);
+        match &query.limit_clause {
+            None => {}
+            Some(LimitClause::LimitOffset { limit, offset: skip, limit_by }) if limit_by.is_empty() => {
+                fetch = limit.as_ref().map(count).transpose()?;
+                offset = skip.as_ref().map(|o| count(&o.value)).transpose()?.unwrap_or(0);
+            }
+            Some(_) => return Err(SqlError::unsupported(query, "this form of LIMIT")),
+        }
+        if let Some(f) = &query.fetch {
+            if f.with_ties || f.percent {
+                return Err(SqlError::unsupported(query, "FETCH WITH TIES or PERCENT"));
+            }
+            fetch = Some(f.quantity.as_ref().map_or(Ok(1), count)?);
+        }
+        let order = match &query.order_by {
+            None => Vec::new(),
+            Some(order) => bind_order(&plan, order)?,
+        };
+        match (order.is_empty(), fetch) {
+            (true, None) if offset == 0 => Ok(plan),
+            (true, _) if plan.changelog.is_insert_only() => Ok(Plan::limit(plan, offset, fetch)),
+            (true, Some(n)) => Ok(Plan::rank(plan, vec![], vec![], (offset + 1, offset.saturating_add(n)), None, RankStrategy::Updating)),
+            (true, None) => Err(SqlError::unsupported(query, "OFFSET without LIMIT on a result that changes")),
+            (false, Some(0)) => Ok(Plan::limit(plan, 0, Some(0))),
+            (false, Some(n)) => Ok(Plan::rank(plan, vec![], order, (offset + 1, offset.saturating_add(n)), None, RankStrategy::Updating)),
+            (false, None) => {
+                let at = query.order_by.as_ref().map_or(query.span(), Spanned::span);
+                let error = SqlError::new("ORDER BY without LIMIT is not supported yet: an unbounded stream has no last row to sort before").or_at(at);
+                Err(error.hint(Some("add LIMIT n for the first n rows, kept up to date".into())))
+            }
+        }
+    }
+}
+
+/// A plan without duplicates.
+pub(super) fn distinct(plan: Plan) -> Plan {
+    let keys = (0..plan.columns.len()).collect();
+    let time_ty = plan.window.and_then(|w| w.time).map(|t| plan.columns[t].ty.clone());
+    aggregate::group_columns(plan, keys, Vec::new(), time_ty)
+}
+
+/// Casts the columns of plans to their common types; names are those of the first.
+pub(super) fn same_types(at: &impl Spanned, plans: Vec<Plan>, what: &str) -> SqlResult<Vec<Plan>> {
+    let width = plans[0].columns.len();
+    if let Some(other) = plans.iter().find(|p| p.columns.len() != width) {
+        return Err(SqlError::at(at, format!("the sides of {what} have {width} and {} columns", other.columns.len())));
+    }
+    let mut types: Vec<LogicalType> = Vec::with_capacity(width);
+    for i in 0..width {
+        let all: Vec<LogicalType> = plans.iter().map(|p| p.columns[i].ty.clone()).collect();
+        let kinds = || all.iter().map(|t| t.kind.to_string()).collect::<Vec<_>>().join(" and ");
+        types.push(
+            build::common_type(&all)
+                .ok_or_else(|| SqlError::at(at, format!("column {} of {what} ('{}') is {}: there is no common type", i + 1, plans[0].columns[i].name, kinds())))?,
+        );
+    }
+    let names = plans[0].names();
+    plans
+        .into_iter()
+        .map(|plan| {
+            if plan.columns.iter().zip(&types).all(|(c, t)| c.ty.kind == t.kind) && plan.names() == names {
+                return Ok(plan);
+            }
+            let mut projections = Vec::with_capacity(width);
+            for (i, ty) in types.iter().enumerate() {
+                projections.push(build::cast(plan.column(i), ty.clone(), false).map_err(|e| SqlError::at(at, e))?);
+            }
+            Ok(Plan::calc(plan, None, projections, names.clone()))
+        })
+        .collect()
+}
+
+/// `a AND b AND c` as its parts.
+pub(super) fn split_conjuncts<'a>(ast: &'a Ast, parts: &mut Vec<&'a Ast>) {
+    match ast {
+        Ast::BinaryOp { left, op: sqlparser::ast::BinaryOperator::And, right } => {
+            split_conjuncts(left, parts);
+            split_conjuncts(right, parts);
+        }
+        Ast::Nested(inner) if matches!(inner.as_ref(), Ast::BinaryOp { op: sqlparser::ast::BinaryOperator::And, .. }) => split_conjuncts(inner, parts),
+        other => parts.push(other),
+    }
+}
+
+/// The conjunction of conditions; `None` of none.
+pub(crate) fn and_all(conditions: Vec<Expr>) -> SqlResult<Option<Expr>> {
+    conditions.into_iter().try_fold(None, |all, c| match all {
+        None => Ok(Some(c)),
+        Some(all) => build::call("AND", vec![all, c]).map(Some).map_err(SqlError::new),
+    })
+}
+
+fn bind_values(values: &Values) -> SqlResult<Plan> {
+    let scope = Scope::default();
+    let width = values.rows[0].content.len();
+    let mut columns: Vec<Vec<Expr>> = vec![Vec::new(); width];
+    for row in &values.rows {
+        if row.content.len() != width {
+            return Err(SqlError::new(format!("the rows of VALUES have {width} and {} columns", row.content.len())).or_at(row.content[0].span()));
+        }
+        for (column, ast) in columns.iter_mut().zip(&row.content) {
+            column.push(ExprBinder::plain(&scope, "VALUES").bind(ast)?);
+        }
+    }
+    let mut types = Vec::with_capacity(width);
+    for (i, column) in columns.iter_mut().enumerate() {
+        let all: Vec<LogicalType> = column.iter().map(|e| e.ty().clone()).collect();
+        let ty = build::common_type(&all).ok_or_else(|| {
+            SqlError::new(format!("column {} of VALUES has no common type", i + 1)).or_at(values.rows[0].content[i].span())
+        })?;
+        for item in column.iter_mut() {
+            let nullable = item.ty().nullable;
+            *item = build::cast(item.clone(), ty.clone().with_nullable(nullable), false).map_err(SqlError::new)?;
+        }
+        types.push(ty);
+    }
+    let rows = (0..values.rows.len()).map(|r| columns.iter().map(|c| c[r].clone()).collect()).collect();
+    let names = (0..width).map(|i| format!("EXPR${i}")).collect();
+    Ok(Plan::values(rows, types, names))
+}
+
+fn bind_order(plan: &Plan, order: &OrderBy) -> SqlResult<Vec<SortKey>> {
+    let OrderByKind::Expressions(exprs) = &order.kind else { return Err(SqlError::unsupported(order, "ORDER BY ALL")) };
+    let scope = Scope::of(plan, None);
+    let mut keys = Vec::with_capacity(exprs.len());
+    for item in exprs {
+        let column = match &item.expr {
+            Ast::Value(v) => match &v.value {
+                Value::Number(n, _) => n.parse::<usize>().ok().filter(|n| (1..=plan.columns.len()).contains(n)).map(|n| n - 1),
+                _ => None,
+            },
+            other => match ExprBinder::plain(&scope, "ORDER BY").bind(other)? {
+                Expr::Column { index, .. } => Some(index),
+                _ => None,
+            },
+        };
+        let column = column.ok_or_else(|| {
+            let error = SqlError::at(&item.expr, "ORDER BY takes columns of the result, by name or position");
+            error.hint(Some("compute the expression in the SELECT list and order by its name".into()))
+        })?;
+        keys.push(sort_key(column, item.options.asc, item.options.nulls_first));
+    }
+    Ok(keys)
+}
+
+/// NULL is the least value, as in Flink: first ascending, last descending.
+pub(super) fn sort_key(column: usize, asc: Option<bool>, nulls_first: Option<bool>) -> SortKey {
+    let descending = asc == Some(false);
+    SortKey { column, descending, nulls_first: nulls_first.unwrap_or(!descending) }
+}
+
+fn count(ast: &Ast) -> SqlResult<u64> {
+    match ast {
+        Ast::Value(v) => match &v.value {
+            Value::Number(n, _) => n.parse().map_err(|_| SqlError::at(ast, format!("'{n}' is no number of rows"))),
+            _ => Err(SqlError::at(ast, "a number of rows is expected")),
+        },
+        _ => Err(SqlError::at(ast, "a number of rows is expected, not negative")),
+    }
+}
+
+fn natural_name(ast: &Ast) -> Option<String> {
+    match ast {
+        Ast::Identifier(name) => Some(name.value.clone()),
+        Ast::CompoundIdentifier(parts) => parts.last().map(|p| p.value.clone()),
+        Ast::CompoundFieldAccess { access_chain, .. } => match access_chain.last() {
+            Some(sqlparser::ast::AccessExpr::Dot(Ast::Identifier(name))) => Some(name.value.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn expand_wildcard(
+    scope: &Scope<'_>,
+    qualifier: Option<&str>,
+    at: &SelectItem,
+    items: &mut Vec<(Expr, String, sqlparser::tokenizer::Span)>,
+) -> SqlResult<()> {
+    let before = items.len();
+    for (i, c) in scope.columns.iter().enumerate() {
+        let wanted = match qualifier {
+            None => !c.hidden,
+            Some(q) => c.qualifier.as_deref() == Some(q),
+        };
+        if wanted {
+            items.push((Expr::column(i, c.column.ty.clone()), c.column.name.clone(), at.span()));
+        }
+    }
+    if items.len() == before {
+        return Err(match qualifier {
+            None => SqlError::at(at, "'*' needs a FROM"),
+            Some(q) => SqlError::at(at, format!("no table '{q}' in FROM")),
+        });
+    }
+    Ok(())
+}
+
+fn refuse_wildcard_options(at: &SelectItem, options: &sqlparser::ast::WildcardAdditionalOptions) -> SqlResult<()> {
+    let plain = options.opt_exclude.is_none() && options.opt_except.is_none() && options.opt_replace.is_none() && options.opt_rename.is_none() && options.opt_ilike.is_none();
+    if plain { Ok(()) } else { Err(SqlError::unsupported(at, "'*' with EXCEPT, REPLACE or RENAME")) }
+}
+
+fn refuse_unknown_clauses(select: &Select) -> SqlResult<()> {
+    let refused = [
+        (select.top.is_some(), "TOP"),
+        (select.into.is_some(), "SELECT INTO"),
+        (!select.lateral_views.is_empty(), "LATERAL VIEW"),
+        (select.prewhere.is_some(), "PREWHERE"),
+        (!select.connect_by.is_empty(), "CONNECT BY"),
+        (!select.cluster_by.is_empty(), "CLUSTER BY"),
+        (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
+        (!select.sort_by.is_empty(), "SORT BY"),
+        (!select.named_window.is_empty(), "WINDOW"),
+        (select.qualify.is_some(), "QUALIFY"),
+        (select.exclude.is_some(), "EXCLUDE"),
+    ];
+    match refused.iter().find(|(there, _)| *there) {
+        Some((_, what)) => Err(SqlError::unsupported(select, what)),
+        None => Ok(()),
+    }
+}
+
+/// Calls AND, for whoever joins conditions.
+pub(super) fn and(at: &impl Spanned, left: Expr, right: Expr) -> SqlResult<Expr> {
+    call(at, "AND", vec![left, right])
+}

@@ -1,0 +1,217 @@
+//! Window table functions in FROM, and ROW_NUMBER() OVER in SELECT.
+
+use sqlparser::ast::{
+    Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, ObjectName, Select, Spanned, TableFactor, WindowSpec as OverSpec,
+};
+
+use rheos_core::types::TypeKind;
+use rheos_expr::{Expr, Literal};
+use rheos_operators::spec::{SortKey, WindowSpec};
+
+use super::Binder;
+use super::expr::ExprBinder;
+use super::query::sort_key;
+use super::scope::{OVER_BASE, Scope};
+use crate::error::{SqlError, SqlResult};
+use crate::parser::dialect;
+use crate::plan::Plan;
+use crate::suggest::did_you_mean;
+
+const FUNCTIONS: [(&str, &[&str], usize, &str); 4] = [
+    ("TUMBLE", &["DATA", "TIMECOL", "SIZE", "OFFSET"], 3, "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND [, offset])"),
+    ("HOP", &["DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"], 4, "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '10' SECOND [, offset])"),
+    ("CUMULATE", &["DATA", "TIMECOL", "STEP", "SIZE", "OFFSET"], 4, "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '1' HOUR [, offset])"),
+    ("SESSION", &["DATA", "TIMECOL", "GAP"], 3, "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '10' MINUTE)"),
+];
+
+impl Binder<'_> {
+    /// `TUMBLE(...)`, `HOP(...)`, `CUMULATE(...)`, `SESSION(...)`.
+    pub(super) fn bind_table_function(&mut self, at: &TableFactor, name: &ObjectName, list: &FunctionArgumentList) -> SqlResult<Plan> {
+        let upper = name.to_string().to_uppercase();
+        let Some((function, parameters, required, usage)) = FUNCTIONS.iter().find(|f| f.0 == upper) else {
+            let hint = did_you_mean(&upper, FUNCTIONS.iter().map(|f| f.0));
+            return Err(SqlError::at(name, format!("no table function '{name}'")).hint(hint));
+        };
+        let wrong = |message: String| SqlError::at(at, message).hint(Some(format!("write {usage}"))).or_at(name.span());
+        let arguments = by_parameter(list, parameters, *required).map_err(|m| wrong(format!("{function} {m}")))?;
+        let argument = |parameter: &str| parameters.iter().position(|p| *p == parameter).and_then(|i| arguments[i].as_ref());
+        let (Some(data), Some(time)) = (argument("DATA"), argument("TIMECOL")) else { return Err(wrong(format!("{function} needs a table and a DESCRIPTOR"))) };
+
+        let (plan, keys) = self.bind_window_data(data)?;
+        let time = descriptor(&plan, time).map_err(|e| e.hint(Some(format!("write {usage}"))))?;
+        let interval = |parameter: &str| -> SqlResult<Option<i64>> {
+            let Some(ast) = argument(parameter) else { return Ok(None) };
+            match ExprBinder::plain(&Scope::default(), "a window's size").bind(ast)? {
+                Expr::Literal { value: Literal::Int(ms), ty } if ty.kind == TypeKind::IntervalDayTime => Ok(Some(ms)),
+                _ => Err(SqlError::at(ast, format!("{parameter} of {function} must be a constant INTERVAL of days to seconds"))),
+            }
+        };
+        let positive = |parameter: &str| -> SqlResult<i64> {
+            match interval(parameter)? {
+                Some(ms) if ms > 0 => Ok(ms),
+                _ => Err(wrong(format!("{parameter} of {function} must be more than zero"))),
+            }
+        };
+        let offset_ms = interval("OFFSET")?.unwrap_or(0);
+        let multiple = |whole: i64, part: i64, what: &str, of: &str| {
+            if whole % part == 0 { Ok(()) } else { Err(wrong(format!("the {what} of {function} must be a multiple of its {of}"))) }
+        };
+        let window = match *function {
+            "TUMBLE" => WindowSpec::Tumble { size_ms: positive("SIZE")?, offset_ms },
+            "HOP" => {
+                let (slide_ms, size_ms) = (positive("SLIDE")?, positive("SIZE")?);
+                multiple(size_ms, slide_ms, "size", "slide")?;
+                WindowSpec::Hop { size_ms, slide_ms, offset_ms }
+            }
+            "CUMULATE" => {
+                let (step_ms, max_ms) = (positive("STEP")?, positive("SIZE")?);
+                multiple(max_ms, step_ms, "maximum size", "step")?;
+                WindowSpec::Cumulate { max_ms, step_ms, offset_ms }
+            }
+            _ => WindowSpec::Session { gap_ms: positive("GAP")? },
+        };
+        if !keys.is_empty() && !matches!(window, WindowSpec::Session { .. }) {
+            return Err(wrong(format!("PARTITION BY is for SESSION, not for {function}")));
+        }
+        Ok(Plan::window_table(plan, time, window, keys))
+    }
+
+    fn bind_window_data(&mut self, data: &Ast) -> SqlResult<(Plan, Vec<usize>)> {
+        match data {
+            Ast::Subquery(query) => Ok((self.bind_query(query, None)?, vec![])),
+            Ast::Nested(inner) => self.bind_window_data(inner),
+            Ast::Function(f) if f.name.to_string() == dialect::TABLE => {
+                let arguments = super::expr::arguments(f)?;
+                let Some((Ast::CompoundIdentifier(name), keys)) = arguments.split_first() else {
+                    return Err(SqlError::at(data, "TABLE needs a table's name"));
+                };
+                let plan = self.bind_relation(&ObjectName::from(name.clone()))?;
+                let scope = Scope::of(&plan, None);
+                let mut columns = Vec::with_capacity(keys.len());
+                for key in keys {
+                    match ExprBinder::plain(&scope, "PARTITION BY").bind(key)? {
+                        Expr::Column { index, .. } => columns.push(index),
+                        _ => return Err(SqlError::at(key, "PARTITION BY of a window takes columns")),
+                    }
+                }
+                Ok((plan, columns))
+            }
+            Ast::Identifier(name) => Ok((self.bind_relation(&ObjectName::from(vec![name.clone()]))?, vec![])),
+            other => Err(SqlError::at(other, "a window's first argument is TABLE t or a subquery in parentheses")),
+        }
+    }
+}
+
+/// The arguments in the order of the parameters, given by position or by name.
+fn by_parameter(list: &FunctionArgumentList, parameters: &[&str], required: usize) -> Result<Vec<Option<Ast>>, String> {
+    let mut arguments: Vec<Option<Ast>> = vec![None; parameters.len()];
+    for (i, argument) in list.args.iter().enumerate() {
+        let (at, value) = match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => (i, value),
+            FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => {
+                let at = parameters.iter().position(|p| p.eq_ignore_ascii_case(&name.value));
+                (at.ok_or_else(|| format!("has no parameter '{}'; it has {}", name.value, parameters.join(", ")))?, value)
+            }
+            other => return Err(format!("does not take the argument '{other}'")),
+        };
+        match arguments.get_mut(at) {
+            None => return Err(format!("takes at most {} arguments", parameters.len())),
+            Some(Some(_)) => return Err(format!("is given {} twice", parameters[at])),
+            Some(free) => *free = Some(value.clone()),
+        }
+    }
+    match arguments[..required].iter().position(Option::is_none) {
+        Some(missing) => Err(format!("lacks its argument {}", parameters[missing])),
+        None => Ok(arguments),
+    }
+}
+
+/// The column of `DESCRIPTOR(ts)`, which must be a row-time attribute.
+fn descriptor(plan: &Plan, ast: &Ast) -> SqlResult<usize> {
+    let name = match ast {
+        Ast::Function(Function { name, args: FunctionArguments::List(list), .. }) if name.to_string().eq_ignore_ascii_case("DESCRIPTOR") => match list.args.as_slice() {
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(column))] => column,
+            _ => return Err(SqlError::at(ast, "DESCRIPTOR names one column")),
+        },
+        other => return Err(SqlError::at(other, "the time column is given as DESCRIPTOR(column)")),
+    };
+    let scope = Scope::of(plan, None);
+    let Expr::Column { index, ty } = ExprBinder::plain(&scope, "DESCRIPTOR").bind(name)? else {
+        return Err(SqlError::at(name, "DESCRIPTOR names a column"));
+    };
+    if !plan.columns[index].row_time {
+        let column = &plan.columns[index].name;
+        let message = format!("'{column}' ({}) is no row-time attribute: nothing says how far its time has come", ty.kind);
+        let times: Vec<&str> = plan.columns.iter().filter(|c| c.row_time).map(|c| c.name.as_str()).collect();
+        let hint = match times.as_slice() {
+            [] if ty.kind.is_timestamp() => format!("declare WATERMARK FOR `{column}` AS `{column}` - INTERVAL '5' SECOND in CREATE TABLE; expressions and aggregates lose it"),
+            [] => "a window needs a TIMESTAMP column with a WATERMARK in CREATE TABLE".into(),
+            some => format!("there is {}", some.join(", ")),
+        };
+        return Err(SqlError::at(name, message).hint(Some(hint)));
+    }
+    Ok(index)
+}
+
+/// Gathers the window functions of a SELECT.
+#[derive(Debug, Default)]
+pub(super) struct OverCollector {
+    found: Vec<RowNumber>,
+}
+
+/// ROW_NUMBER() OVER (PARTITION BY ... ORDER BY ...), over the SELECT's input.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RowNumber {
+    partition: Vec<Expr>,
+    order: Vec<(Expr, Option<bool>, Option<bool>)>,
+}
+
+impl OverCollector {
+    pub(super) fn add(&mut self, ast: &Ast, name: &str, arguments: &[Ast], spec: &OverSpec, scope: &Scope<'_>) -> SqlResult<Expr> {
+        if name != "ROW_NUMBER" {
+            return Err(SqlError::unsupported(ast, format!("{name} OVER")).hint(Some("ROW_NUMBER() OVER with a filter on it (Top-N) is".into())));
+        }
+        if !arguments.is_empty() || spec.window_frame.is_some() {
+            return Err(SqlError::at(ast, "ROW_NUMBER() takes neither arguments nor a frame"));
+        }
+        let mut binder = ExprBinder::plain(scope, "OVER");
+        let partition = spec.partition_by.iter().map(|e| binder.bind(e)).collect::<SqlResult<Vec<_>>>()?;
+        let mut order = Vec::with_capacity(spec.order_by.len());
+        for item in &spec.order_by {
+            order.push((binder.bind(&item.expr)?, item.options.asc, item.options.nulls_first));
+        }
+        let row_number = RowNumber { partition, order };
+        let index = self.found.iter().position(|f| *f == row_number).unwrap_or_else(|| {
+            self.found.push(row_number);
+            self.found.len() - 1
+        });
+        Ok(Expr::column(OVER_BASE + index, TypeKind::BigInt.not_null()))
+    }
+
+    /// The one window function, if there is any.
+    pub(super) fn finish(self, select: &Select) -> SqlResult<Option<RowNumber>> {
+        if self.found.len() > 1 {
+            return Err(SqlError::unsupported(select, "several different OVER windows in a SELECT"));
+        }
+        Ok(self.found.into_iter().next())
+    }
+}
+
+impl RowNumber {
+    /// The input with the columns that the window needs, and the row number as the last column.
+    pub(super) fn apply(self, input: Plan) -> Plan {
+        let mut projections = input.all_columns();
+        let mut names = input.names();
+        let mut column_of = |expr: Expr| {
+            projections.iter().position(|p| *p == expr).unwrap_or_else(|| {
+                names.push(format!("$over{}", projections.len()));
+                projections.push(expr);
+                projections.len() - 1
+            })
+        };
+        let partition: Vec<usize> = self.partition.into_iter().map(&mut column_of).collect();
+        let order: Vec<SortKey> = self.order.into_iter().map(|(e, asc, nulls)| sort_key(column_of(e), asc, nulls)).collect();
+        let prepared = Plan::calc(input, None, projections, names);
+        Plan::row_number(prepared, partition, order, "$rank".into())
+    }
+}

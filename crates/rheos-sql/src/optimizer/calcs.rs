@@ -1,0 +1,40 @@
+//! Adjacent projections and filters become one; those that do nothing go.
+
+use rheos_expr::Expr;
+
+use super::{conjuncts_of, is_deterministic, renamed};
+use crate::binder::and_all;
+use crate::optimizer::simplify::substitute;
+use crate::plan::{Plan, Rel};
+
+/// Merges calcs throughout the plan.
+pub(super) fn merge(plan: Plan) -> Plan {
+    let plan = plan.map_inputs(merge);
+    let Plan { rel: Rel::Calc { input, condition, projections }, .. } = &plan else { return plan };
+    let merged = match &input.rel {
+        Rel::Calc { input: below, condition: inner_condition, projections: inner } if inner.iter().all(is_deterministic) => {
+            let projections: Vec<Expr> = projections.iter().map(|p| substitute(p.clone(), inner)).collect();
+            let mut conditions = conjuncts_of(inner_condition.clone());
+            conditions.extend(conjuncts_of(condition.clone()).into_iter().map(|c| substitute(c, inner)));
+            let Ok(condition) = and_all(conditions) else { return plan };
+            Some(Plan::calc((**below).clone(), condition, projections, plan.names()))
+        }
+        _ => None,
+    };
+    let plan = match merged {
+        Some(m) => merge_identity(renamed(&plan, m)),
+        None => merge_identity(plan),
+    };
+    plan
+}
+
+fn merge_identity(plan: Plan) -> Plan {
+    let Rel::Calc { input, condition: None, projections } = &plan.rel else { return plan };
+    let identity = projections.len() == input.columns.len()
+        && projections.iter().enumerate().all(|(i, p)| matches!(p, Expr::Column { index, .. } if *index == i));
+    // A source keeps the names that its table declares.
+    if identity && !matches!(input.rel, Rel::Scan { .. } | Rel::Union { .. }) {
+        return renamed(&plan, (**input).clone());
+    }
+    plan
+}

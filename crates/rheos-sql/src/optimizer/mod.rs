@@ -1,0 +1,84 @@
+//! Rewrites of plans that are sound on streams.
+//!
+//! 1. [`filters`]: conditions go down to where their columns come from, into joins and into sources; a condition on
+//!    ROW_NUMBER() makes a rank.
+//! 2. [`joins`]: equal keys are drawn out of join conditions; joins on the same window are recognised.
+//! 3. [`windows`]: an aggregate over a window table function takes its place.
+//! 4. [`prune`]: columns, nested fields and aggregates that nobody asks for go.
+//! 5. [`calcs`]: adjacent projections and filters become one.
+
+mod calcs;
+mod filters;
+mod joins;
+mod prune;
+pub(crate) mod simplify;
+mod windows;
+
+use rheos_core::registry::Registry;
+use rheos_expr::{Expr, functions};
+
+use crate::error::SqlResult;
+use crate::plan::Plan;
+
+/// Rewrites a plan; the result has the same columns.
+pub fn optimize(plan: Plan, registry: &Registry) -> SqlResult<Plan> {
+    let names = plan.names();
+    let plan = calcs::merge(plan);
+    let plan = filters::push_down(plan, registry)?;
+    let plan = calcs::merge(plan);
+    let plan = joins::extract_keys(plan)?;
+    let plan = calcs::merge(plan);
+    let plan = windows::fuse(plan);
+    let plan = calcs::merge(plan);
+    let all: Vec<usize> = (0..plan.columns.len()).collect();
+    let plan = prune::prune(plan, &all);
+    let mut plan = calcs::merge(plan);
+    for (column, name) in plan.columns.iter_mut().zip(names) {
+        column.name = name;
+    }
+    Ok(plan)
+}
+
+/// `new` under the names and time attributes of `old`, whose columns it has.
+fn renamed(old: &Plan, mut new: Plan) -> Plan {
+    for (n, o) in new.columns.iter_mut().zip(&old.columns) {
+        n.name.clone_from(&o.name);
+        n.row_time = o.row_time;
+    }
+    new
+}
+
+/// The expression with column `i` as column `map(i)`.
+fn remap(expr: Expr, map: &impl Fn(usize) -> usize) -> Expr {
+    expr.transform(&mut |e| match e {
+        Expr::Column { index, ty } => Expr::Column { index: map(index), ty },
+        other => other,
+    })
+}
+
+/// The parts of a conjunction.
+fn conjuncts(expr: Expr, parts: &mut Vec<Expr>) {
+    match expr {
+        Expr::Call { function, args, .. } if function == "AND" => args.into_iter().for_each(|a| conjuncts(a, parts)),
+        other => parts.push(other),
+    }
+}
+
+fn conjuncts_of(expr: Option<Expr>) -> Vec<Expr> {
+    let mut parts = Vec::new();
+    if let Some(expr) = expr {
+        conjuncts(expr, &mut parts);
+    }
+    parts
+}
+
+/// Whether equal rows give equal values.
+fn is_deterministic(expr: &Expr) -> bool {
+    let mut all = true;
+    expr.visit(&mut |e| {
+        if let Expr::Call { function, .. } = e {
+            all &= functions::find(function).is_some_and(|f| f.deterministic);
+        }
+    });
+    all
+}

@@ -1,0 +1,121 @@
+//! Text to statements.
+
+pub(crate) mod dialect;
+mod json;
+mod statement;
+mod types;
+
+use sqlparser::ast::{SetExpr, Statement as AstStatement};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Whitespace};
+
+use crate::error::{Place, SqlError, SqlResult};
+
+pub use dialect::FlinkDialect;
+pub use sqlparser::ast::{ObjectName, Query, Spanned};
+pub use statement::{ColumnDefinition, ColumnKind, CreateTable, CreateView, Explain, Insert, Show, Statement, Watermark};
+
+/// How deep expressions and queries may nest.
+const MAX_DEPTH: usize = 200;
+
+/// A statement and where it begins.
+#[derive(Debug, Clone)]
+pub struct Parsed {
+    /// The statement.
+    pub statement: Statement,
+    /// Where it begins.
+    pub place: Place,
+    /// Its text, comments before it aside.
+    pub text: String,
+}
+
+/// Parses a script: statements separated by semicolons.
+pub fn parse(sql: &str) -> SqlResult<Vec<Parsed>> {
+    let tokens = tokens(sql)?;
+    let mut parser = Parser::new(&FlinkDialect).with_recursion_limit(MAX_DEPTH).with_tokens_with_locations(tokens);
+    let mut statements = Vec::new();
+    loop {
+        while parser.consume_token(&Token::SemiColon) {}
+        let first = parser.peek_token();
+        if first.token == Token::EOF {
+            return Ok(statements);
+        }
+        let statement = statement::parse_statement(&mut parser).map_err(|e| unknown_place(e.into(), &parser))?;
+        let next = parser.peek_token();
+        if next.token != Token::EOF && next.token != Token::SemiColon {
+            let hint = match &next.token {
+                Token::Word(_) => Some("a ';' between two statements?".to_string()),
+                _ => None,
+            };
+            let error = SqlError::new(format!("unexpected {} after the end of the statement", next.token));
+            return Err(error.or_at(next.span).hint(hint));
+        }
+        let text = slice(sql, first.span.start, next.span.start);
+        statements.push(Parsed { statement, place: first.span.start.into(), text });
+    }
+}
+
+/// Parses one expression, as a view or a computed column has it.
+pub fn parse_expression(sql: &str) -> SqlResult<sqlparser::ast::Expr> {
+    let mut parser = Parser::new(&FlinkDialect).with_recursion_limit(MAX_DEPTH).with_tokens_with_locations(tokens(sql)?);
+    Ok(parser.parse_expr()?)
+}
+
+fn unknown_place(error: SqlError, parser: &Parser) -> SqlError {
+    let span = parser.peek_token_ref().span;
+    error.or_at(span)
+}
+
+/// The tokens, with `>>` as two `>` (types nest: `ARRAY<ROW<a INT>>`; the dialect has no shift operator). Hints are not
+/// comments: they are refused rather than silently dropped.
+fn tokens(sql: &str) -> SqlResult<Vec<TokenWithSpan>> {
+    let raw = Tokenizer::new(&FlinkDialect, sql)
+        .tokenize_with_location()
+        .map_err(|e| SqlError::new(e.message.to_lowercase()).or_at(Span::new(e.location, e.location)))?;
+    let mut tokens = Vec::with_capacity(raw.len());
+    for token in raw {
+        match &token.token {
+            Token::ShiftRight => {
+                let middle = Location::new(token.span.start.line, token.span.start.column + 1);
+                tokens.push(TokenWithSpan::new(Token::Gt, Span::new(token.span.start, middle)));
+                tokens.push(TokenWithSpan::new(Token::Gt, Span::new(middle, token.span.end)));
+            }
+            Token::Whitespace(Whitespace::MultiLineComment(comment)) if comment.starts_with('+') => {
+                return Err(SqlError::new("hints are not supported yet").or_at(token.span));
+            }
+            _ => tokens.push(token),
+        }
+    }
+    Ok(tokens)
+}
+
+fn slice(sql: &str, from: Location, to: Location) -> String {
+    let offset = |l: Location| -> usize {
+        if l.line == 0 {
+            return sql.len();
+        }
+        let mut start = 0;
+        for _ in 1..l.line {
+            start = sql[start..].find('\n').map_or(sql.len(), |i| start + i + 1);
+        }
+        sql[start..].char_indices().nth(l.column.saturating_sub(1) as usize).map_or(sql.len(), |(i, _)| start + i)
+    };
+    let (from, to) = (offset(from), offset(to));
+    sql[from.min(to)..to].trim().trim_end_matches(';').trim_end().to_string()
+}
+
+/// A query at the parser's place.
+fn parse_query(parser: &mut Parser) -> Result<Box<Query>, sqlparser::parser::ParserError> {
+    let token = parser.peek_token();
+    let begins_query = matches!(&token.token, Token::LParen)
+        || matches!(&token.token, Token::Word(w) if matches!(w.keyword, Keyword::SELECT | Keyword::WITH | Keyword::VALUES | Keyword::TABLE));
+    if !begins_query {
+        return parser.expected("SELECT, WITH or VALUES", token);
+    }
+    let query = parser.parse_query()?;
+    if let SetExpr::Insert(AstStatement::Insert(_)) = query.body.as_ref() {
+        return parser.expected("a query", token);
+    }
+    Ok(query)
+}

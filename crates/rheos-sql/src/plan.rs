@@ -1,0 +1,589 @@
+//! The logical plan: relations over relations, each with what is known of its rows.
+//!
+//! A [`Plan`] is made by the constructors here only, which derive names, types, time attributes, changelog mode, unique keys
+//! and window columns from the inputs. The optimizer takes plans apart and builds them again the same way, so that what is
+//! known is always true of what is there.
+
+use std::sync::Arc;
+
+use rheos_core::changelog::ChangelogMode;
+use rheos_core::connector::TableSpec;
+use rheos_core::schema::{Field, Schema};
+use rheos_core::types::{LogicalType, TypeKind};
+use rheos_expr::Expr;
+use rheos_operators::spec::{AggregateCall, JoinKind, SortKey, WindowProperty, WindowSpec, Windowing};
+
+use crate::catalog::Table;
+
+/// A column of a plan's output.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: LogicalType,
+    /// Whether it is a row-time attribute: watermarks speak of it.
+    pub row_time: bool,
+}
+
+/// The columns that say in which window a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowColumns {
+    /// Which windows.
+    pub window: WindowSpec,
+    /// `window_start`
+    pub start: Option<usize>,
+    /// `window_end`
+    pub end: Option<usize>,
+    /// `window_time`
+    pub time: Option<usize>,
+}
+
+/// A relation with what is known of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// What computes it.
+    pub rel: Rel,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// The kinds of changes in its rows.
+    pub changelog: ChangelogMode,
+    /// Sets of columns that are unique in it (upsert keys of a changelog). The empty set means at most one row.
+    pub unique_keys: Vec<Vec<usize>>,
+    /// Its window columns, if it has any.
+    pub window: Option<WindowColumns>,
+    /// Whether it ends.
+    pub bounded: bool,
+}
+
+/// What computes a relation. Columns are positions in the input.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rel {
+    /// Reads a table's physical columns (or the projection in `spec`).
+    Scan {
+        /// The table.
+        table: Arc<Table>,
+        /// What the connector is asked for.
+        spec: TableSpec,
+        /// The watermark over the output columns.
+        watermark: Option<Expr>,
+    },
+    /// Filters, then projects.
+    Calc {
+        /// The input.
+        input: Box<Plan>,
+        /// Which rows stay.
+        condition: Option<Expr>,
+        /// The output columns.
+        projections: Vec<Expr>,
+    },
+    /// Constant rows.
+    Values {
+        /// The rows.
+        rows: Vec<Vec<Expr>>,
+    },
+    /// Each row several times.
+    Expand {
+        /// The input.
+        input: Box<Plan>,
+        /// One list of output columns for each copy.
+        projections: Vec<Vec<Expr>>,
+    },
+    /// A window table function: the input's columns, then window_start, window_end, window_time.
+    WindowTable {
+        /// The input.
+        input: Box<Plan>,
+        /// The row time.
+        time: usize,
+        /// Which windows.
+        window: WindowSpec,
+        /// The keys of sessions.
+        keys: Vec<usize>,
+    },
+    /// GROUP BY without windows: keys, then aggregates.
+    Aggregate {
+        /// The input.
+        input: Box<Plan>,
+        /// The keys.
+        keys: Vec<usize>,
+        /// The aggregates.
+        calls: Vec<AggregateCall>,
+    },
+    /// GROUP BY with windows: keys, aggregates, then window properties.
+    WindowAggregate {
+        /// The input.
+        input: Box<Plan>,
+        /// Where the window of a row is found.
+        windowing: Windowing,
+        /// Which windows these are.
+        window: WindowSpec,
+        /// The keys, the window's columns aside.
+        keys: Vec<usize>,
+        /// The aggregates.
+        calls: Vec<AggregateCall>,
+        /// The window's columns that are put out.
+        properties: Vec<WindowProperty>,
+    },
+    /// A join; with `window_ends` of rows of the same window only.
+    Join {
+        /// Port 0.
+        left: Box<Plan>,
+        /// Port 1.
+        right: Box<Plan>,
+        /// Which rows.
+        kind: JoinKind,
+        /// Keys of the left, equal to those of the right.
+        left_keys: Vec<usize>,
+        /// Keys of the right.
+        right_keys: Vec<usize>,
+        /// A condition beside, over both sides' columns.
+        condition: Option<Expr>,
+        /// The columns of the windows' ends where it is a window join.
+        window_ends: Option<(usize, usize)>,
+    },
+    /// All rows of all inputs.
+    Union {
+        /// The inputs.
+        inputs: Vec<Plan>,
+    },
+    /// The input's columns, then ROW_NUMBER() over a partition; the optimizer makes it a rank.
+    RowNumber {
+        /// The input.
+        input: Box<Plan>,
+        /// PARTITION BY
+        partition: Vec<usize>,
+        /// ORDER BY
+        order: Vec<SortKey>,
+    },
+    /// The first rows of each partition: the input's columns, then the rank if asked for.
+    Rank {
+        /// The input.
+        input: Box<Plan>,
+        /// PARTITION BY
+        partition: Vec<usize>,
+        /// ORDER BY
+        order: Vec<SortKey>,
+        /// The first rank, from 1.
+        start: u64,
+        /// The last rank.
+        end: u64,
+        /// Whether the rank is a column.
+        rank_column: bool,
+        /// How it can be computed.
+        strategy: RankStrategy,
+    },
+    /// Rows in order of arrival.
+    Limit {
+        /// The input.
+        input: Box<Plan>,
+        /// Rows passed over.
+        offset: u64,
+        /// Rows put out.
+        fetch: Option<u64>,
+    },
+}
+
+/// How a rank is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RankStrategy {
+    /// Updated as rows come.
+    Updating,
+    /// Once, when the window of the row (whose end is this column) closes.
+    Window {
+        /// The column of the window's end.
+        end: usize,
+    },
+    /// The first or last row by row time.
+    Deduplicate {
+        /// The row time.
+        time: usize,
+        /// Whether the last row is kept.
+        keep_last: bool,
+    },
+}
+
+/// Names of the columns that window table functions add.
+pub const WINDOW_COLUMNS: [&str; 3] = ["window_start", "window_end", "window_time"];
+
+impl Plan {
+    /// The columns as a schema.
+    pub fn schema(&self) -> Schema {
+        Schema::new(self.columns.iter().map(|c| Field::new(&c.name, c.ty.clone())).collect())
+    }
+
+    /// A reference to column `index` of this plan.
+    pub fn column(&self, index: usize) -> Expr {
+        Expr::column(index, self.columns[index].ty.clone())
+    }
+
+    /// References to all columns.
+    pub fn all_columns(&self) -> Vec<Expr> {
+        (0..self.columns.len()).map(|i| self.column(i)).collect()
+    }
+
+    /// The names of the columns.
+    pub fn names(&self) -> Vec<String> {
+        self.columns.iter().map(|c| c.name.clone()).collect()
+    }
+
+    /// Reads the physical columns of a table.
+    pub fn scan(table: &Arc<Table>, changelog: ChangelogMode, bounded: bool) -> Plan {
+        let watermark = table.watermark.as_ref().map(|(_, expr)| expr.clone());
+        Self::scan_of(table, table.spec.clone(), watermark, changelog, bounded)
+    }
+
+    /// Reads what `spec` asks of a table.
+    pub fn scan_of(table: &Arc<Table>, spec: TableSpec, watermark: Option<Expr>, changelog: ChangelogMode, bounded: bool) -> Plan {
+        // A column that is the row time itself is marked by the projection above, which knows all declared columns.
+        let columns: Vec<Column> =
+            spec.output_schema().fields.into_iter().map(|f| Column { name: f.name, ty: f.ty, row_time: false }).collect();
+        let key = spec.primary_key.iter().map(|k| match &spec.projection {
+            None => Some(*k),
+            Some(paths) => paths.iter().position(|p| p.column == *k && p.fields.is_empty()),
+        });
+        let key: Option<Vec<usize>> = key.collect();
+        let unique_keys = key.filter(|k| !k.is_empty()).into_iter().collect();
+        Plan { rel: Rel::Scan { table: Arc::clone(table), spec, watermark }, columns, changelog, unique_keys, window: None, bounded }
+    }
+
+    /// Filters and projects; names are given for the projections.
+    pub fn calc(input: Plan, condition: Option<Expr>, projections: Vec<Expr>, names: Vec<String>) -> Plan {
+        let of_input = |index: usize| projections.iter().position(|p| matches!(p, Expr::Column { index: i, .. } if *i == index));
+        let columns = projections
+            .iter()
+            .zip(names)
+            .map(|(p, name)| {
+                let row_time = matches!(p, Expr::Column { index, .. } if input.columns[*index].row_time);
+                Column { name, ty: p.ty().clone(), row_time }
+            })
+            .collect();
+        let unique_keys = map_keys(&input.unique_keys, of_input);
+        let window = input.window.and_then(|w| w.map(of_input));
+        Plan { columns, changelog: input.changelog, unique_keys, window, bounded: input.bounded, rel: Rel::Calc { input: Box::new(input), condition, projections } }
+    }
+
+    /// The rows where `condition` is true.
+    pub fn filter(input: Plan, condition: Expr) -> Plan {
+        let (projections, names) = (input.all_columns(), input.names());
+        Self::calc(input, Some(condition), projections, names)
+    }
+
+    /// The same rows with row times marked: what the declaration of a table says of its columns.
+    pub fn with_row_time(mut self, column: Option<usize>) -> Plan {
+        if let Some(column) = column {
+            self.columns[column].row_time = true;
+        }
+        self
+    }
+
+    /// Constant rows; all of the same types.
+    pub fn values(rows: Vec<Vec<Expr>>, types: Vec<LogicalType>, names: Vec<String>) -> Plan {
+        let columns = types.into_iter().zip(names).map(|(ty, name)| Column { name, ty, row_time: false }).collect();
+        let unique_keys = if rows.len() == 1 { vec![vec![]] } else { vec![] };
+        Plan { rel: Rel::Values { rows }, columns, changelog: ChangelogMode::InsertOnly, unique_keys, window: None, bounded: true }
+    }
+
+    /// Each row once for each list of projections.
+    pub fn expand(input: Plan, projections: Vec<Vec<Expr>>, columns: Vec<Column>) -> Plan {
+        let window = input.window.and_then(|w| {
+            w.map(|index| {
+                (0..columns.len()).find(|c| projections.iter().all(|list| matches!(&list[*c], Expr::Column { index: i, .. } if *i == index)))
+            })
+        });
+        Plan {
+            columns,
+            changelog: input.changelog,
+            unique_keys: vec![],
+            window,
+            bounded: input.bounded,
+            rel: Rel::Expand { input: Box::new(input), projections },
+        }
+    }
+
+    /// A window table function.
+    pub fn window_table(input: Plan, time: usize, window: WindowSpec, keys: Vec<usize>) -> Plan {
+        let base = input.columns.len();
+        let mut columns = input.columns.clone();
+        // Flink's row time is the window's from here on.
+        columns.iter_mut().for_each(|c| c.row_time = false);
+        let time_ty = input.columns[time].ty.kind.clone().not_null();
+        columns.extend(window_columns(&time_ty, &[WindowProperty::Start, WindowProperty::End, WindowProperty::Time]));
+        let one_window = matches!(window, WindowSpec::Tumble { .. } | WindowSpec::Session { .. });
+        let unique_keys = input
+            .unique_keys
+            .iter()
+            .map(|k| if one_window { k.clone() } else { k.iter().copied().chain([base, base + 1]).collect() })
+            .collect();
+        let columns_of_window = WindowColumns { window, start: Some(base), end: Some(base + 1), time: Some(base + 2) };
+        Plan {
+            columns,
+            changelog: input.changelog,
+            unique_keys,
+            window: Some(columns_of_window),
+            bounded: input.bounded,
+            rel: Rel::WindowTable { input: Box::new(input), time, window, keys },
+        }
+    }
+
+    /// GROUP BY without windows. `names` are for the aggregates.
+    pub fn aggregate(input: Plan, keys: Vec<usize>, calls: Vec<AggregateCall>, names: Vec<String>) -> Plan {
+        let mut columns: Vec<Column> = keys.iter().map(|k| Column { row_time: false, ..input.columns[*k].clone() }).collect();
+        columns.extend(calls.iter().zip(names).map(|(c, name)| Column { name, ty: c.ty.clone(), row_time: false }));
+        // Without aggregates over inserts, a group that is there never changes: DISTINCT of an append-only stream.
+        let changelog = if calls.is_empty() && input.changelog.is_insert_only() { ChangelogMode::InsertOnly } else { ChangelogMode::Retract };
+        let unique_keys = vec![(0..keys.len()).collect()];
+        Plan { columns, changelog, unique_keys, window: None, bounded: input.bounded, rel: Rel::Aggregate { input: Box::new(input), keys, calls } }
+    }
+
+    /// GROUP BY with windows. `names` are for the aggregates; `time_ty` is the type of the row time.
+    pub fn window_aggregate(
+        input: Plan,
+        windowing: Windowing,
+        window: WindowSpec,
+        keys: Vec<usize>,
+        calls: Vec<AggregateCall>,
+        names: Vec<String>,
+        properties: Vec<WindowProperty>,
+        time_ty: LogicalType,
+    ) -> Plan {
+        let mut columns: Vec<Column> = keys.iter().map(|k| Column { row_time: false, ..input.columns[*k].clone() }).collect();
+        columns.extend(calls.iter().zip(names).map(|(c, name)| Column { name, ty: c.ty.clone(), row_time: false }));
+        let base = columns.len();
+        columns.extend(window_columns(&time_ty, &properties));
+        let at = |p: WindowProperty| properties.iter().position(|q| *q == p).map(|i| base + i);
+        let columns_of_window =
+            WindowColumns { window, start: at(WindowProperty::Start), end: at(WindowProperty::End), time: at(WindowProperty::Time) };
+        let bound = columns_of_window.end.or(columns_of_window.start);
+        let unique_keys = bound.map(|b| (0..keys.len()).chain([b]).collect()).into_iter().collect();
+        Plan {
+            columns,
+            changelog: ChangelogMode::InsertOnly,
+            unique_keys,
+            window: Some(columns_of_window),
+            bounded: input.bounded,
+            rel: Rel::WindowAggregate { input: Box::new(input), windowing, window, keys, calls, properties },
+        }
+    }
+
+    /// A join of equal keys.
+    pub fn join(
+        left: Plan,
+        right: Plan,
+        kind: JoinKind,
+        (left_keys, right_keys): (Vec<usize>, Vec<usize>),
+        condition: Option<Expr>,
+        window_ends: Option<(usize, usize)>,
+    ) -> Plan {
+        let split = left.columns.len();
+        let one_sided = matches!(kind, JoinKind::Semi | JoinKind::Anti);
+        let pad_left = matches!(kind, JoinKind::Right | JoinKind::Full);
+        let pad_right = matches!(kind, JoinKind::Left | JoinKind::Full);
+        let padded = |c: &Column, pad: bool| Column { ty: c.ty.clone().with_nullable(c.ty.nullable || pad), row_time: c.row_time && window_ends.is_some(), ..c.clone() };
+        let mut columns: Vec<Column> = left.columns.iter().map(|c| padded(c, pad_left)).collect();
+        if !one_sided {
+            columns.extend(right.columns.iter().map(|c| padded(c, pad_right)));
+        }
+        let append = left.changelog.is_insert_only() && right.changelog.is_insert_only();
+        let changelog = match kind {
+            _ if window_ends.is_some() => ChangelogMode::InsertOnly,
+            JoinKind::Inner | JoinKind::Semi if append => ChangelogMode::InsertOnly,
+            _ => ChangelogMode::Retract,
+        };
+        let mut unique_keys = Vec::new();
+        if one_sided {
+            unique_keys = left.unique_keys.clone();
+        } else {
+            let covers = |keys: &[usize], unique: &[Vec<usize>]| unique.iter().any(|u| u.iter().all(|c| keys.contains(c)));
+            let shifted = |k: &Vec<usize>| k.iter().map(|c| c + split).collect::<Vec<_>>();
+            // A row of one side meets at most one of the other: that side's keys hold for the pairs.
+            if covers(&right_keys, &right.unique_keys) && !pad_left {
+                unique_keys.extend(left.unique_keys.iter().cloned());
+            }
+            if covers(&left_keys, &left.unique_keys) && !pad_right {
+                unique_keys.extend(right.unique_keys.iter().map(shifted));
+            }
+            if unique_keys.is_empty() {
+                let pairs = left.unique_keys.iter().flat_map(|l| right.unique_keys.iter().map(move |r| [l.clone(), shifted(r)].concat()));
+                unique_keys.extend(pairs);
+            }
+        }
+        let window = if window_ends.is_some() {
+            match kind {
+                JoinKind::Right => right.window.and_then(|w| w.map(|c| Some(c + split))),
+                JoinKind::Full => None,
+                _ => left.window,
+            }
+        } else {
+            None
+        };
+        Plan {
+            columns,
+            changelog,
+            unique_keys,
+            window,
+            bounded: left.bounded && right.bounded,
+            rel: Rel::Join { left: Box::new(left), right: Box::new(right), kind, left_keys, right_keys, condition, window_ends },
+        }
+    }
+
+    /// All rows of inputs of the same types.
+    pub fn union(inputs: Vec<Plan>) -> Plan {
+        let mut columns = inputs[0].columns.clone();
+        for (i, column) in columns.iter_mut().enumerate() {
+            column.ty.nullable = inputs.iter().any(|p| p.columns[i].ty.nullable);
+            column.row_time = inputs.iter().all(|p| p.columns[i].row_time);
+        }
+        let append = inputs.iter().all(|p| p.changelog.is_insert_only());
+        let window = inputs[0].window.filter(|w| inputs.iter().all(|p| p.window == Some(*w)));
+        Plan {
+            columns,
+            changelog: if append { ChangelogMode::InsertOnly } else { ChangelogMode::Retract },
+            unique_keys: vec![],
+            window,
+            bounded: inputs.iter().all(|p| p.bounded),
+            rel: Rel::Union { inputs },
+        }
+    }
+
+    /// The input with ROW_NUMBER().
+    pub fn row_number(input: Plan, partition: Vec<usize>, order: Vec<SortKey>, name: String) -> Plan {
+        let mut columns = input.columns.clone();
+        columns.push(Column { name, ty: TypeKind::BigInt.not_null(), row_time: false });
+        Plan {
+            columns,
+            changelog: ChangelogMode::Retract,
+            unique_keys: vec![],
+            window: input.window,
+            bounded: input.bounded,
+            rel: Rel::RowNumber { input: Box::new(input), partition, order },
+        }
+    }
+
+    /// The first rows of each partition. A rank column is named `name`.
+    pub fn rank(
+        input: Plan,
+        partition: Vec<usize>,
+        order: Vec<SortKey>,
+        (start, end): (u64, u64),
+        rank_column: Option<String>,
+        strategy: RankStrategy,
+    ) -> Plan {
+        let base = input.columns.len();
+        let mut columns = input.columns.clone();
+        let changelog = match strategy {
+            RankStrategy::Window { .. } => ChangelogMode::InsertOnly,
+            RankStrategy::Deduplicate { keep_last: false, .. } => ChangelogMode::InsertOnly,
+            _ => ChangelogMode::Retract,
+        };
+        let mut unique_keys = input.unique_keys.clone();
+        if start == end {
+            unique_keys.insert(0, partition.clone());
+        }
+        let has_rank = rank_column.is_some();
+        if let Some(name) = rank_column {
+            columns.push(Column { name, ty: TypeKind::BigInt.not_null(), row_time: false });
+            unique_keys.insert(0, partition.iter().copied().chain([base]).collect());
+        }
+        if changelog != ChangelogMode::InsertOnly {
+            columns.iter_mut().for_each(|c| c.row_time = false);
+        }
+        Plan {
+            columns,
+            changelog,
+            unique_keys,
+            window: input.window,
+            bounded: input.bounded,
+            rel: Rel::Rank { input: Box::new(input), partition, order, start, end, rank_column: has_rank, strategy },
+        }
+    }
+
+    /// Some rows in order of arrival.
+    pub fn limit(input: Plan, offset: u64, fetch: Option<u64>) -> Plan {
+        Plan {
+            columns: input.columns.clone(),
+            changelog: input.changelog,
+            unique_keys: input.unique_keys.clone(),
+            window: input.window,
+            bounded: input.bounded,
+            rel: Rel::Limit { input: Box::new(input), offset, fetch },
+        }
+    }
+
+    /// The inputs.
+    pub fn inputs(&self) -> Vec<&Plan> {
+        match &self.rel {
+            Rel::Scan { .. } | Rel::Values { .. } => vec![],
+            Rel::Calc { input, .. }
+            | Rel::Expand { input, .. }
+            | Rel::WindowTable { input, .. }
+            | Rel::Aggregate { input, .. }
+            | Rel::WindowAggregate { input, .. }
+            | Rel::RowNumber { input, .. }
+            | Rel::Rank { input, .. }
+            | Rel::Limit { input, .. } => vec![input],
+            Rel::Join { left, right, .. } => vec![left, right],
+            Rel::Union { inputs } => inputs.iter().collect(),
+        }
+    }
+}
+
+impl WindowColumns {
+    /// The same with each column found by `f`; `None` where none is left.
+    pub fn map(self, f: impl Fn(usize) -> Option<usize>) -> Option<WindowColumns> {
+        let mapped = WindowColumns { window: self.window, start: self.start.and_then(&f), end: self.end.and_then(&f), time: self.time.and_then(&f) };
+        (mapped.start.is_some() || mapped.end.is_some() || mapped.time.is_some()).then_some(mapped)
+    }
+}
+
+fn window_columns(time_ty: &LogicalType, properties: &[WindowProperty]) -> Vec<Column> {
+    let bound = TypeKind::Timestamp(3).not_null();
+    properties
+        .iter()
+        .map(|p| match p {
+            WindowProperty::Start => Column { name: WINDOW_COLUMNS[0].into(), ty: bound.clone(), row_time: false },
+            WindowProperty::End => Column { name: WINDOW_COLUMNS[1].into(), ty: bound.clone(), row_time: false },
+            WindowProperty::Time => Column { name: WINDOW_COLUMNS[2].into(), ty: time_ty.clone().with_nullable(false), row_time: true },
+        })
+        .collect()
+}
+
+fn map_keys(keys: &[Vec<usize>], f: impl Fn(usize) -> Option<usize>) -> Vec<Vec<usize>> {
+    keys.iter().filter_map(|key| key.iter().map(|c| f(*c)).collect::<Option<Vec<usize>>>()).collect()
+}
+
+impl Plan {
+    /// The same plan over other inputs of the same columns; what is known of it is derived anew, names and types stay.
+    pub fn map_inputs(self, mut f: impl FnMut(Plan) -> Plan) -> Plan {
+        let old = self.columns.clone();
+        let names = |from: usize, to: usize| old[from..to].iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+        let mut boxed = |p: Box<Plan>| f(*p);
+        let mut plan = match self.rel {
+            Rel::Scan { .. } | Rel::Values { .. } => return self,
+            Rel::Calc { input, condition, projections } => Plan::calc(boxed(input), condition, projections, names(0, old.len())),
+            Rel::Expand { input, projections } => Plan::expand(boxed(input), projections, old.clone()),
+            Rel::WindowTable { input, time, window, keys } => Plan::window_table(boxed(input), time, window, keys),
+            Rel::Aggregate { input, keys, calls } => {
+                let names = names(keys.len(), old.len());
+                Plan::aggregate(boxed(input), keys, calls, names)
+            }
+            Rel::WindowAggregate { input, windowing, window, keys, calls, properties } => {
+                let names = names(keys.len(), keys.len() + calls.len());
+                let time_ty = old[old.len() - 1].ty.clone();
+                Plan::window_aggregate(boxed(input), windowing, window, keys, calls, names, properties, time_ty)
+            }
+            Rel::Join { left, right, kind, left_keys, right_keys, condition, window_ends } => {
+                let left = boxed(left);
+                Plan::join(left, boxed(right), kind, (left_keys, right_keys), condition, window_ends)
+            }
+            Rel::Union { inputs } => Plan::union(inputs.into_iter().map(f).collect()),
+            Rel::RowNumber { input, partition, order } => Plan::row_number(boxed(input), partition, order, old[old.len() - 1].name.clone()),
+            Rel::Rank { input, partition, order, start, end, rank_column, strategy } => {
+                let name = rank_column.then(|| old[old.len() - 1].name.clone());
+                Plan::rank(boxed(input), partition, order, (start, end), name, strategy)
+            }
+            Rel::Limit { input, offset, fetch } => Plan::limit(boxed(input), offset, fetch),
+        };
+        plan.columns = old;
+        plan
+    }
+}

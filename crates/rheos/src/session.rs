@@ -1,0 +1,301 @@
+//! A session: names and settings, and statements made into jobs.
+
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use rheos_core::connector::TableSpec;
+use rheos_core::registry::Registry;
+use rheos_expr::build;
+use rheos_graph::JobGraph;
+use rheos_sql::binder::Binder;
+use rheos_sql::catalog::{Catalog, Relation, Table, View, simple_name};
+use rheos_sql::lower::Lowering;
+use rheos_sql::parser::{self, Explain, Insert, Parsed, Show, Statement};
+use rheos_sql::plan::Plan;
+use rheos_sql::{SqlError, SqlResult, explain, optimizer};
+
+use crate::collect::{self, ResultEvent};
+use crate::running::Running;
+use crate::settings::{KNOWN, Settings};
+use crate::{ChangelogMode, Result, Schema};
+
+/// Names and settings of one user's work.
+pub struct Session {
+    registry: Registry,
+    catalog: Catalog,
+    settings: Settings,
+}
+
+/// What a statement amounts to.
+pub enum Prepared {
+    /// It is done; the notes are for the user.
+    Done(Vec<String>),
+    /// A small table to show: SHOW, DESCRIBE, SET without arguments.
+    Table {
+        /// The names of the columns.
+        header: Vec<String>,
+        /// The rows.
+        rows: Vec<Vec<String>>,
+    },
+    /// A text to show: EXPLAIN.
+    Text(String),
+    /// A job to run: a query or an INSERT.
+    Job(Job),
+}
+
+/// A job that is ready to start. All errors of the statement are behind.
+pub struct Job {
+    /// What runs.
+    pub graph: JobGraph,
+    /// The rows that come back, for a query.
+    pub result: Option<ResultInfo>,
+    /// Whether it ends by itself.
+    pub bounded: bool,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) results: Option<Receiver<ResultEvent>>,
+}
+
+/// What a query's rows are.
+#[derive(Debug, Clone)]
+pub struct ResultInfo {
+    /// The columns.
+    pub schema: Schema,
+    /// The kinds of changes.
+    pub changelog: ChangelogMode,
+    /// The columns by which changes replace rows, if known.
+    pub upsert_key: Option<Vec<usize>>,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Session {
+    /// A session that knows all connectors and functions, and no tables.
+    pub fn new() -> Self {
+        Session { registry: crate::registry(), catalog: Catalog::default(), settings: Settings::default() }
+    }
+
+    /// Parses a script. Names are not looked up yet.
+    pub fn parse(&self, sql: &str) -> SqlResult<Vec<Parsed>> {
+        parser::parse(sql)
+    }
+
+    /// Changes a setting; the note, if any, is for the user.
+    pub fn set(&mut self, key: &str, value: &str) -> SqlResult<Option<String>> {
+        self.settings.set(key, value)
+    }
+
+    /// The keys that can be set: key, default, meaning.
+    pub fn known_settings() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+        KNOWN.into_iter()
+    }
+
+    /// The connectors and formats of this binary.
+    pub fn connectors(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Carries out a statement, up to the job if it has one.
+    pub fn prepare(&mut self, statement: &Statement) -> SqlResult<Prepared> {
+        match statement {
+            Statement::CreateTable(create) => {
+                let table = self.binder().bind_create_table(create)?;
+                self.catalog.add(&create.name, Relation::Table(Arc::new(table)), create.if_not_exists)?;
+                Ok(Prepared::Done(vec![]))
+            }
+            Statement::CreateView(create) => {
+                let plan = self.binder().bind(&create.query)?;
+                Binder::check_columns(&plan, &create.columns, &format!("view '{}'", create.name))?;
+                let view = View { query: create.query.clone(), columns: create.columns.clone() };
+                self.catalog.add(&create.name, Relation::View(Arc::new(view)), create.if_not_exists)?;
+                Ok(Prepared::Done(vec![]))
+            }
+            Statement::Drop { view, name, if_exists } => {
+                self.catalog.drop(name, *view, *if_exists)?;
+                Ok(Prepared::Done(vec![]))
+            }
+            Statement::Set(Some((key, value, span))) => {
+                let note = self.settings.set(key, value).map_err(|e| e.or_at(*span))?;
+                Ok(Prepared::Done(note.into_iter().collect()))
+            }
+            Statement::Set(None) => {
+                let rows = self.settings.iter().map(|(k, v)| vec![k.to_string(), v.to_string()]).collect();
+                Ok(Prepared::Table { header: vec!["key".into(), "value".into()], rows })
+            }
+            Statement::Reset(key) => {
+                self.settings.reset(key.as_deref());
+                Ok(Prepared::Done(vec![]))
+            }
+            Statement::Show(show) => Ok(self.show(*show)),
+            Statement::Describe(name) => self.describe(name),
+            Statement::Explain(Explain { statement }) => {
+                let (plan, graph) = match statement.as_ref() {
+                    Statement::Query(query) => {
+                        let plan = self.plan(query)?;
+                        let (job, _) = self.query_job(&plan)?;
+                        (plan, job)
+                    }
+                    Statement::Insert(insert) => {
+                        let (plan, _) = self.insert_plan(insert)?;
+                        (plan, self.insert_job(std::slice::from_ref(insert))?.0)
+                    }
+                    _ => return Err(SqlError::new("EXPLAIN of this statement is not supported yet")),
+                };
+                Ok(Prepared::Text(explain::explain(&plan, &graph)))
+            }
+            Statement::Query(query) => {
+                let plan = self.plan(query)?;
+                let (graph, (registry, results)) = self.query_job(&plan)?;
+                let result = ResultInfo { schema: plan.schema(), changelog: plan.changelog, upsert_key: plan.unique_keys.first().cloned() };
+                Ok(Prepared::Job(Job { graph, result: Some(result), bounded: plan.bounded, registry, results: Some(results) }))
+            }
+            Statement::Insert(insert) => self.inserts(std::slice::from_ref(insert)),
+            Statement::StatementSet(inserts) => self.inserts(inserts),
+        }
+    }
+
+    /// Starts a job in this process.
+    pub fn start(&self, job: Job) -> Result<Running> {
+        Running::start(job)
+    }
+
+    fn binder(&self) -> Binder<'_> {
+        Binder::new(&self.catalog, &self.registry, self.settings.eval_config())
+    }
+
+    fn plan(&self, query: &sqlparser_query::Query) -> SqlResult<Plan> {
+        optimizer::optimize(self.binder().bind(query)?, &self.registry)
+    }
+
+    fn job_name(&self, default: &str) -> String {
+        self.settings.get("pipeline.name").filter(|n| !n.is_empty()).unwrap_or(default).to_string()
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn query_job(&self, plan: &Plan) -> SqlResult<(JobGraph, (Arc<Registry>, Receiver<ResultEvent>))> {
+        let (connector, results) = collect::connector();
+        let mut registry = self.registry.clone();
+        registry.add_connector(connector);
+        let table = TableSpec {
+            name: "result".into(),
+            connector: collect::CONNECTOR.into(),
+            schema: plan.schema(),
+            primary_key: vec![],
+            options: [("connector".to_string(), collect::CONNECTOR.to_string())].into(),
+            projection: None,
+            predicates: vec![],
+        };
+        let mut lowering = Lowering::new(&self.job_name("query"), &registry, self.settings.lower_options());
+        lowering.add_sink(plan, table, 1)?;
+        let graph = lowering.finish();
+        Ok((graph, (Arc::new(registry), results)))
+    }
+
+    fn inserts(&self, inserts: &[Insert]) -> SqlResult<Prepared> {
+        let (graph, bounded) = self.insert_job(inserts)?;
+        Ok(Prepared::Job(Job { graph, result: None, bounded, registry: Arc::new(self.registry.clone()), results: None }))
+    }
+
+    fn insert_job(&self, inserts: &[Insert]) -> SqlResult<(JobGraph, bool)> {
+        let name = self.job_name(&format!("insert into {}", inserts[0].table));
+        let mut lowering = Lowering::new(&name, &self.registry, self.settings.lower_options());
+        let mut bounded = true;
+        for insert in inserts {
+            let (plan, table) = self.insert_plan(insert)?;
+            bounded &= plan.bounded;
+            let place = sqlparser_query::Spanned::span(&insert.table);
+            lowering.add_sink(&plan, table.spec.clone(), 0).map_err(|e| e.or_at(place))?;
+        }
+        Ok((lowering.finish(), bounded))
+    }
+
+    /// The query of an INSERT with its columns brought to those of the table.
+    fn insert_plan(&self, insert: &Insert) -> SqlResult<(Plan, Arc<Table>)> {
+        let table = Arc::clone(self.catalog.table(&insert.table)?);
+        let plan = self.binder().bind(&insert.query)?;
+        let physical = &table.spec.schema.fields;
+        let mut targets = Vec::new();
+        for column in &insert.columns {
+            let index = physical.iter().position(|f| f.name == column.value);
+            targets.push(index.ok_or_else(|| SqlError::new(format!("'{}' has no physical column '{}'", insert.table, column.value)).or_at(column.span))?);
+        }
+        if insert.columns.is_empty() {
+            targets = (0..physical.len()).collect();
+        }
+        if targets.len() != plan.columns.len() {
+            let message = format!("the query has {} columns, '{}' takes {}", plan.columns.len(), insert.table, targets.len());
+            return Err(SqlError::at(&insert.table, message));
+        }
+        let mut projections = Vec::with_capacity(physical.len());
+        for (i, field) in physical.iter().enumerate() {
+            let expr = match targets.iter().position(|t| *t == i) {
+                Some(from) => plan.column(from),
+                None => build::typed_null(field.ty.kind.clone()),
+            };
+            let from = expr.ty().kind.clone();
+            if !build::is_implicitly_castable(&from, &field.ty.kind) {
+                let message = format!("column '{}' of '{}' is {}, the query gives {from}", field.name, insert.table, field.ty.kind);
+                return Err(SqlError::at(&insert.table, message).hint(Some(format!("CAST(... AS {})", field.ty.kind))));
+            }
+            projections.push(build::cast(expr, field.ty.clone(), false).map_err(|e| SqlError::at(&insert.table, e))?);
+        }
+        let names = physical.iter().map(|f| f.name.clone()).collect();
+        let plan = optimizer::optimize(Plan::calc(plan, None, projections, names), &self.registry)?;
+        Ok((plan, table))
+    }
+
+    fn show(&self, show: Show) -> Prepared {
+        let one = |name: &str, names: Vec<String>| Prepared::Table { header: vec![name.into()], rows: names.into_iter().map(|n| vec![n]).collect() };
+        match show {
+            Show::Tables => one("table name", self.catalog.relations().map(|(n, _)| n.to_string()).collect()),
+            Show::Views => {
+                let views = self.catalog.relations().filter(|(_, r)| matches!(r, Relation::View(_)));
+                one("view name", views.map(|(n, _)| n.to_string()).collect())
+            }
+            Show::Functions => {
+                let mut names: Vec<String> =
+                    rheos_expr::functions::names().chain(rheos_operators::spec::aggregate::names()).map(str::to_string).collect();
+                names.sort_unstable();
+                names.dedup();
+                one("function name", names)
+            }
+        }
+    }
+
+    fn describe(&self, name: &sqlparser_query::ObjectName) -> SqlResult<Prepared> {
+        let header = ["name", "type", "null", "key", "extras", "watermark"].map(String::from).to_vec();
+        let rows = match self.catalog.get(name)? {
+            Relation::Table(table) => (0..table.columns.len()).map(|i| describe_column(table, i)).collect(),
+            Relation::View(_) => {
+                let plan = self.binder().bind_name(name)?;
+                let row = |c: &rheos_sql::plan::Column| vec![c.name.clone(), c.ty.kind.to_string(), c.ty.nullable.to_string(), String::new(), String::new(), String::new()];
+                plan.columns.iter().map(row).collect()
+            }
+        };
+        simple_name(name)?;
+        Ok(Prepared::Table { header, rows })
+    }
+}
+
+fn describe_column(table: &Table, i: usize) -> Vec<String> {
+    let field = &table.columns.fields[i];
+    let physical = table.spec.schema.index_of(&field.name);
+    let key = physical.is_some_and(|p| table.spec.primary_key.contains(&p));
+    let row_time = table.watermark.as_ref().is_some_and(|(column, _)| *column == i);
+    vec![
+        field.name.clone(),
+        format!("{}{}", field.ty.kind, if row_time { " *ROWTIME*" } else { "" }),
+        field.ty.nullable.to_string(),
+        if key { "PRI".into() } else { String::new() },
+        if physical.is_none() { "computed".into() } else { String::new() },
+        if row_time { "yes".into() } else { String::new() },
+    ]
+}
+
+/// The syntax tree's types that cross from the parser to the binder.
+mod sqlparser_query {
+    pub(super) use rheos_sql::parser::{ObjectName, Query, Spanned};
+}

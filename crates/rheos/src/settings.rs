@@ -1,0 +1,72 @@
+//! Settings of a session: SET, --set, rheos.toml and the environment end here.
+
+use std::collections::BTreeMap;
+
+use rheos_core::connector::parse_duration_ms;
+use rheos_expr::EvalConfig;
+use rheos_sql::lower::LowerOptions;
+use rheos_sql::{SqlError, SqlResult};
+
+/// A key that Rheos obeys: key, default, meaning.
+pub(crate) const KNOWN: [(&str, &str, &str); 4] = [
+    ("parallelism.default", "1", "how many subtasks an operator runs as; 'auto' is the number of cores"),
+    ("pipeline.auto-watermark-interval", "batch", "0 lets a watermark follow each row that advances it; anything else, each batch"),
+    ("pipeline.name", "", "the job's name"),
+    ("table.local-time-zone", "UTC", "the zone in which TIMESTAMP_LTZ is read and shown"),
+];
+
+/// Key and value pairs, checked when they are set.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settings {
+    values: BTreeMap<String, String>,
+}
+
+impl Settings {
+    /// Sets a key. Keys that Rheos does not use are kept, so that a Flink script runs; the note says so.
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> SqlResult<Option<String>> {
+        let wrong = |what: &str| Err(SqlError::new(format!("'{key}' is '{value}', which is no {what}")));
+        let mut note = None;
+        match key {
+            "parallelism.default" if value != "auto" && !matches!(value.parse::<usize>(), Ok(1..=1024)) => {
+                return wrong("number from 1 to 1024, nor 'auto'");
+            }
+            "pipeline.auto-watermark-interval" if value != "batch" && parse_duration_ms(value).is_err() => return wrong("duration"),
+            "table.local-time-zone" if !rheos_expr::is_time_zone(value) => return wrong("time zone such as 'UTC', 'Europe/Berlin' or '+02:00'"),
+            _ if KNOWN.iter().any(|k| k.0 == key) => {}
+            _ => note = Some(format!("'{key}' is kept, but nothing in Rheos uses it yet")),
+        }
+        self.values.insert(key.to_string(), value.to_string());
+        Ok(note)
+    }
+
+    /// Back to the default, for one key or for all.
+    pub(crate) fn reset(&mut self, key: Option<&str>) {
+        match key {
+            Some(key) => drop(self.values.remove(key)),
+            None => self.values.clear(),
+        }
+    }
+
+    /// All that is set.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        self.values.get(key).map(String::as_str)
+    }
+
+    pub(crate) fn eval_config(&self) -> EvalConfig {
+        EvalConfig { time_zone: self.get("table.local-time-zone").unwrap_or("UTC").to_string() }
+    }
+
+    pub(crate) fn lower_options(&self) -> LowerOptions {
+        let parallelism = match self.get("parallelism.default") {
+            None => 1,
+            Some("auto") => std::thread::available_parallelism().map_or(1, usize::from),
+            Some(n) => n.parse().unwrap_or(1),
+        };
+        let interval = self.get("pipeline.auto-watermark-interval").and_then(|v| parse_duration_ms(v).ok());
+        LowerOptions { parallelism, per_row_watermarks: interval == Some(0), config: self.eval_config() }
+    }
+}
