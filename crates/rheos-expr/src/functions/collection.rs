@@ -1,6 +1,0 @@
-//! Functions of arrays and maps.
-
-use crate::function::Function;
-
-/// What this family has.
-pub(crate) static FUNCTIONS: &[Function] = &[];
