@@ -3,6 +3,7 @@
 //! Writers append to a `String` and never fail; parsers give `None` for what is not a value. Nothing here trims: callers
 //! that accept surrounding blanks trim first.
 
+mod ascii;
 pub mod calendar;
 mod number;
 mod temporal;

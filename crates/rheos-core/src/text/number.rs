@@ -2,52 +2,37 @@
 
 use std::fmt::{self, Write};
 
+use super::ascii::Ascii;
 use crate::types::MAX_DECIMAL_PRECISION;
 
-/// A short text on the stack, so that formatting a number allocates nothing.
-struct Digits {
-    bytes: [u8; 48],
-    len: usize,
-}
-
-impl Digits {
-    fn of(args: fmt::Arguments<'_>) -> Self {
-        let mut digits = Digits { bytes: [0; 48], len: 0 };
-        // A number in its shortest form always fits; a longer text would be cut, never overrun.
-        let _ = digits.write_fmt(args);
-        digits
-    }
-
-    fn text(&self) -> &str {
-        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
-    }
-}
-
-impl Write for Digits {
-    fn write_str(&mut self, s: &str) -> fmt::Result {
-        let end = self.len + s.len();
-        self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?.copy_from_slice(s.as_bytes());
-        self.len = end;
-        Ok(())
-    }
+fn formatted(args: fmt::Arguments<'_>) -> Ascii {
+    let mut text = Ascii::new();
+    // A number in its shortest form always fits.
+    let _ = text.write_fmt(args);
+    text
 }
 
 /// Appends an integer.
 pub fn write_integer(out: &mut String, value: i64) {
-    out.push_str(Digits::of(format_args!("{value}")).text());
+    let mut text = Ascii::new();
+    if value < 0 {
+        text.push(b'-');
+    }
+    text.push_number(value.unsigned_abs(), 1);
+    out.push_str(text.text());
 }
 
 /// Appends a DOUBLE as Java's `Double.toString` (19 and later) writes it: `1.0`, `1.0E10`, `4.9E-324`, `NaN`, `-Infinity`.
 pub fn write_double(out: &mut String, value: f64) {
     let magnitude = value.abs();
     if (1e-3..1e7).contains(&magnitude) || value == 0.0 {
-        out.push_str(Digits::of(format_args!("{value:?}")).text());
+        out.push_str(formatted(format_args!("{value:?}")).text());
     } else if !value.is_finite() {
         write_not_finite(out, value.is_nan(), value < 0.0);
     } else {
         // Java gives at least two digits, and the pair of digits closest to the value where one would do.
-        let shortest = Digits::of(format_args!("{value:e}"));
-        let pair = Digits::of(format_args!("{value:.1e}"));
+        let shortest = formatted(format_args!("{value:e}"));
+        let pair = formatted(format_args!("{value:.1e}"));
         let use_pair = !shortest.text().contains('.') && pair.text().parse() == Ok(value);
         write_scientific(out, if use_pair { pair.text() } else { shortest.text() });
     }
@@ -57,12 +42,12 @@ pub fn write_double(out: &mut String, value: f64) {
 pub fn write_float(out: &mut String, value: f32) {
     let magnitude = value.abs();
     if (1e-3..1e7).contains(&magnitude) || value == 0.0 {
-        out.push_str(Digits::of(format_args!("{value:?}")).text());
+        out.push_str(formatted(format_args!("{value:?}")).text());
     } else if !value.is_finite() {
         write_not_finite(out, value.is_nan(), value < 0.0);
     } else {
-        let shortest = Digits::of(format_args!("{value:e}"));
-        let pair = Digits::of(format_args!("{value:.1e}"));
+        let shortest = formatted(format_args!("{value:e}"));
+        let pair = formatted(format_args!("{value:.1e}"));
         let use_pair = !shortest.text().contains('.') && pair.text().parse() == Ok(value);
         write_scientific(out, if use_pair { pair.text() } else { shortest.text() });
     }
@@ -91,7 +76,14 @@ pub fn write_decimal(out: &mut String, unscaled: i128, scale: u8) {
     if unscaled < 0 {
         out.push('-');
     }
-    let digits = Digits::of(format_args!("{}", unscaled.unsigned_abs()));
+    let digits = match u64::try_from(unscaled.unsigned_abs()) {
+        Ok(small) => {
+            let mut digits = Ascii::new();
+            digits.push_number(small, 1);
+            digits
+        }
+        Err(_) => formatted(format_args!("{}", unscaled.unsigned_abs())),
+    };
     let digits = digits.text();
     let scale = usize::from(scale);
     if scale == 0 {

@@ -2,65 +2,66 @@
 
 use arrow::datatypes::TimeUnit;
 
+use super::ascii::Ascii;
 use super::calendar::{MS_PER_DAY, civil_from_days, days_from_civil, days_in_month, per_second};
 
 /// Appends a date: `2024-02-29`.
 pub fn write_date(out: &mut String, days: i32) {
-    let (year, month, day) = civil_from_days(days);
-    if year < 0 {
-        out.push('-');
-    }
-    write_padded(out, u64::from(year.unsigned_abs()), 4);
-    out.push('-');
-    write_padded(out, u64::from(month), 2);
-    out.push('-');
-    write_padded(out, u64::from(day), 2);
+    let mut text = Ascii::new();
+    push_date(&mut text, days);
+    out.push_str(text.text());
 }
 
 /// Appends a time of day, given in milliseconds: `09:05:00`, with `fraction_digits` digits after the seconds.
 pub fn write_time(out: &mut String, ms: i32, fraction_digits: u8) {
     let ms = i64::from(ms).rem_euclid(MS_PER_DAY);
-    write_seconds(out, ms / 1000);
-    write_fraction(out, (ms % 1000) * 1_000_000, fraction_digits);
+    let mut text = Ascii::new();
+    push_clock(&mut text, (ms / 1000) as u32, (ms % 1000) as u32 * 1_000_000, fraction_digits);
+    out.push_str(text.text());
 }
 
 /// Appends a timestamp: `2024-02-29 09:05:00`, with `fraction_digits` digits after the seconds, cut, not rounded.
 pub fn write_timestamp(out: &mut String, value: i64, unit: TimeUnit, fraction_digits: u8) {
     let per_second = per_second(unit);
     let seconds = value.div_euclid(per_second);
-    write_date(out, seconds.div_euclid(86_400).clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32);
-    out.push(' ');
-    write_seconds(out, seconds.rem_euclid(86_400));
-    write_fraction(out, value.rem_euclid(per_second) * (1_000_000_000 / per_second), fraction_digits);
+    let mut text = Ascii::new();
+    push_date(&mut text, seconds.div_euclid(86_400).clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32);
+    text.push(b' ');
+    let nanos = value.rem_euclid(per_second) * (1_000_000_000 / per_second);
+    push_clock(&mut text, seconds.rem_euclid(86_400) as u32, nanos as u32, fraction_digits);
+    out.push_str(text.text());
 }
 
-fn write_seconds(out: &mut String, seconds: i64) {
-    let seconds = seconds as u64;
-    write_padded(out, seconds / 3600, 2);
-    out.push(':');
-    write_padded(out, seconds / 60 % 60, 2);
-    out.push(':');
-    write_padded(out, seconds % 60, 2);
+fn push_date(text: &mut Ascii, days: i32) {
+    let (year, month, day) = civil_from_days(days);
+    if year < 0 {
+        text.push(b'-');
+    }
+    text.push_number(u64::from(year.unsigned_abs()), 4);
+    text.push(b'-');
+    push_pair(text, month);
+    text.push(b'-');
+    push_pair(text, day);
 }
 
-fn write_fraction(out: &mut String, nanos: i64, digits: u8) {
-    let digits = digits.min(9);
+fn push_clock(text: &mut Ascii, seconds: u32, nanos: u32, fraction_digits: u8) {
+    push_pair(text, seconds / 3600);
+    text.push(b':');
+    push_pair(text, seconds / 60 % 60);
+    text.push(b':');
+    push_pair(text, seconds % 60);
+    let digits = fraction_digits.min(9);
     if digits > 0 {
-        out.push('.');
-        write_padded(out, nanos as u64 / 10u64.pow(u32::from(9 - digits)), usize::from(digits));
+        text.push(b'.');
+        text.push_number(u64::from(nanos / 10u32.pow(u32::from(9 - digits))), usize::from(digits));
     }
 }
 
-fn write_padded(out: &mut String, value: u64, width: usize) {
-    let mut digits = [b'0'; 20];
-    let mut at = digits.len();
-    let mut rest = value;
-    while rest > 0 || digits.len() - at < width {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    out.extend(digits[at..].iter().map(|b| char::from(*b)));
+/// Two digits.
+#[inline]
+fn push_pair(text: &mut Ascii, value: u32) {
+    text.push(b'0' + (value / 10 % 10) as u8);
+    text.push(b'0' + (value % 10) as u8);
 }
 
 /// Reads a date: `2024-02-29`, `2024-2-9`, and also `2024-2` and `2024` for the first of the month or year. What follows a

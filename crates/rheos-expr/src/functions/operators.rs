@@ -5,6 +5,7 @@ mod construct;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write;
 use std::sync::Arc;
 
 use arrow::array::{BinaryArray, StringBuilder};
@@ -56,15 +57,15 @@ fn concatenate(call: &Call<'_>) -> Result<Value> {
     let size = |value: &Value, bytes: usize| if value.is_constant() { bytes * rows } else { bytes };
     let capacity = size(&call.args[0], a.array().value_data().len()) + size(&call.args[1], b.array().value_data().len());
     let mut joined = StringBuilder::with_capacity(rows, capacity);
-    let mut text = String::new();
     for row in 0..rows {
-        let parts = a.get(row).zip(b.get(row));
-        if let Some((a, b)) = parts {
-            text.clear();
-            text.push_str(a);
-            text.push_str(b);
+        match a.get(row).zip(b.get(row)) {
+            Some((a, b)) => {
+                // Writing to a builder of texts never fails, and what is written belongs to the next value.
+                let _ = joined.write_str(a);
+                joined.append_value(b);
+            }
+            None => joined.append_null(),
         }
-        joined.append_option(parts.map(|_| &text));
     }
     Ok(result(call, Arc::new(joined.finish())))
 }

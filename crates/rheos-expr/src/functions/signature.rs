@@ -22,8 +22,6 @@ pub(crate) enum Param {
     Number,
     /// TINYINT to BIGINT, taken as it is.
     Integer,
-    /// DATE, TIMESTAMP or TIMESTAMP_LTZ, taken as it is.
-    Temporal,
     /// An ARRAY, taken as it is.
     Array,
     /// A MAP, taken as it is.
@@ -42,7 +40,6 @@ impl Param {
             Param::Bytes => "bytes (BINARY or VARBINARY)".into(),
             Param::Number => "a number".into(),
             Param::Integer => "an integer".into(),
-            Param::Temporal => "a DATE or TIMESTAMP".into(),
             Param::Array => "an ARRAY".into(),
             Param::Map => "a MAP".into(),
             Param::Kind(kind) => kind.to_string(),
@@ -63,7 +60,6 @@ impl Param {
             Param::Bytes => as_it_is(kind.is_binary(), TypeKind::BYTES),
             Param::Number => as_it_is(kind.is_numeric(), TypeKind::Int),
             Param::Integer => as_it_is(kind.is_integer(), TypeKind::Int),
-            Param::Temporal => as_it_is(kind.is_timestamp() || *kind == TypeKind::Date, TypeKind::Timestamp(3)),
             Param::Array => as_it_is(matches!(kind, TypeKind::Array(_)), TypeKind::Array(Box::new(TypeKind::Null.nullable()))),
             Param::Map => as_it_is(matches!(kind, TypeKind::Map(..)), {
                 TypeKind::Map(Box::new(TypeKind::STRING.nullable()), Box::new(TypeKind::Null.nullable()))

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt32Array, new_null_array};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::kernels::boolean::{and_kleene, or_kleene};
-use arrow::compute::{interleave, prep_null_mask_filter};
+use arrow::compute::{concat, interleave, prep_null_mask_filter, take};
 
 use rheos_core::error::{Error, Result};
 use rheos_core::types::LogicalType;
 
 use super::frame::Frame;
-use super::graph::{Graph, NodeId};
+use super::graph::{Graph, NodeId, Op};
 use crate::function::Value;
 use crate::functions::kernel::select;
 
@@ -188,6 +188,7 @@ fn assemble(mut pieces: Vec<Piece>, rows: usize, ty: &LogicalType) -> Result<Val
 }
 
 /// CASE whose parts are all cheap: every part for all rows, and a choice between columns from the last branch to the first.
+/// Between constants the choice is made once, at the end.
 fn cheap_case(
     graph: &Graph,
     frame: &mut Frame<'_>,
@@ -199,6 +200,10 @@ fn cheap_case(
         Some(id) => graph.value(frame, id)?,
         None => Value::Constant(new_null_array(&ty.to_arrow(), 1)),
     };
+    let is_constant = |id: NodeId| matches!(graph.node(id).op, Op::Constant(_));
+    if branches.len() > 1 && result.is_constant() && branches.iter().all(|(_, then)| is_constant(*then)) {
+        return choose_constants(graph, frame, branches, &result);
+    }
     for (condition, then) in branches.iter().rev() {
         match graph.value(frame, *condition)? {
             Value::Constant(a) if a.is_null(0) || !boolean(&a)?.value(0) => {}
@@ -212,4 +217,23 @@ fn cheap_case(
         }
     }
     Ok(result)
+}
+
+fn choose_constants(graph: &Graph, frame: &mut Frame<'_>, branches: &[(NodeId, NodeId)], otherwise: &Value) -> Result<Value> {
+    let mut constants = vec![otherwise.array().clone()];
+    let mut choices = vec![0u32; frame.rows()];
+    for (condition, then) in branches.iter().rev() {
+        let chosen = constants.len() as u32;
+        match graph.value(frame, *condition)? {
+            Value::Constant(a) if a.is_null(0) || !boolean(&a)?.value(0) => continue,
+            Value::Constant(_) => choices.fill(chosen),
+            Value::Column(mask) => {
+                let mask = equal_to(boolean(&mask)?, true);
+                choices.iter_mut().zip(mask.iter()).for_each(|(choice, hit)| *choice = if hit { chosen } else { *choice });
+            }
+        }
+        constants.push(graph.value(frame, *then)?.array().clone());
+    }
+    let constants: Vec<&dyn Array> = constants.iter().map(AsRef::as_ref).collect();
+    Ok(Value::Column(take(&concat(&constants)?, &UInt32Array::from(choices), None)?))
 }

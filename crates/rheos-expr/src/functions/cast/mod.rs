@@ -12,6 +12,8 @@ mod tests;
 mod to_text;
 mod zone;
 
+pub use zone::is_time_zone;
+
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, new_null_array};

@@ -30,6 +30,9 @@ pub(super) fn conversion(from: &TypeKind, to: &TypeKind, or_null: bool, zone: Zo
         if keeps_numbers && !moves_clock {
             return of_longs(numbers, &to);
         }
+        if let (TypeKind::Date, TimeUnit::Millisecond, false) = (&to, source, moves_clock) {
+            return of_longs(numbers.unary(|ms| ms.div_euclid(MS_PER_DAY)), &to);
+        }
         let converted: PrimitiveArray<Int64Type> = numbers.unary_opt(|value| {
             let local = match reader {
                 Some(zone) => value.checked_add(zone.offset_at_utc(value.div_euclid(per_second(source))) * per_second(source))?,

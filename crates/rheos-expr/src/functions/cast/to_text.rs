@@ -22,11 +22,27 @@ pub(super) fn conversion(from: &LogicalType, to: &TypeKind, zone: Zone) -> Conve
     };
     match &from.kind {
         TypeKind::Char(n) | TypeKind::Varchar(n) if !pad && *n as usize <= length => Conversion::cheap(|array| Ok(Arc::clone(array))),
+        TypeKind::Char(_) | TypeKind::Varchar(_) if !pad => Conversion::cheap(move |array| cut(array, length)),
         _ => {
             let from = from.clone();
             Conversion::new(move |array| texts(array, &from, zone, pad, length))
         }
     }
+}
+
+/// The first characters of each text.
+fn cut(array: &ArrayRef, length: usize) -> Result<ArrayRef> {
+    let texts = array.as_string_opt::<i32>().ok_or_else(|| Error::bug(format!("a text expected, got {}", array.data_type())))?;
+    // No text has more characters than bytes: most columns need not be touched.
+    if texts.value_offsets().windows(2).all(|w| (w[1] - w[0]) as usize <= length) {
+        return Ok(Arc::clone(array));
+    }
+    let prefix = |text: &'_ str| text.char_indices().nth(length).map_or(text.len(), |(end, _)| end);
+    let mut builder = StringBuilder::with_capacity(texts.len(), texts.value_data().len());
+    for text in texts {
+        builder.append_option(text.map(|t| &t[..prefix(t)]));
+    }
+    Ok(Arc::new(builder.finish()))
 }
 
 fn texts(array: &ArrayRef, from: &LogicalType, zone: Zone, pad: bool, length: usize) -> Result<ArrayRef> {

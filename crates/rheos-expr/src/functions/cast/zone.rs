@@ -62,3 +62,8 @@ impl Zone {
         }
     }
 }
+
+/// Whether a session can have that time zone.
+pub fn is_time_zone(name: &str) -> bool {
+    Zone::parse(name).is_ok()
+}

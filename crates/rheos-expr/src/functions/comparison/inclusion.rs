@@ -3,7 +3,8 @@
 use std::hash::Hash;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray};
+use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::compute::kernels::boolean::or_kleene;
 use arrow::datatypes::{DataType, Int8Type, Int16Type, Int32Type, Int64Type};
 use hashbrown::HashSet;
@@ -14,7 +15,7 @@ use rheos_core::types::{LogicalType, TypeKind};
 use super::{Comparison, as_compared, comparable, compare};
 use crate::expr::{EvalConfig, Expr, Literal};
 use crate::function::{Arg, Call, Prepared, Signature, Value};
-use crate::functions::kernel::{collect, numbers, rows_to_compute, texts};
+use crate::functions::kernel::{numbers, rows_to_compute, texts};
 use crate::functions::signature::{any_nullable, count};
 use crate::program::literal::array_of;
 
@@ -47,14 +48,7 @@ pub(super) fn prepare(args: &[Expr], _: &LogicalType, _: &EvalConfig) -> Result<
         DataType::Int16 => Some(integers::<Int16Type>(&arrays, has_null)),
         DataType::Int32 => Some(integers::<Int32Type>(&arrays, has_null)),
         DataType::Int64 => Some(integers::<Int64Type>(&arrays, has_null)),
-        DataType::Utf8 => {
-            let set: HashSet<Box<str>, foldhash::fast::RandomState> =
-                arrays.iter().filter_map(|a| a.as_string_opt::<i32>()).map(|a| Box::from(a.value(0))).collect();
-            Some(Box::new(move |call: &Call<'_>| {
-                let values = texts(call, 0)?;
-                collect::<BooleanArray, _>(call, |row| found(set.contains(values.get(row)?), has_null))
-            }))
-        }
+        DataType::Utf8 => Some(strings(&arrays, has_null)),
         _ => None,
     })
 }
@@ -63,20 +57,40 @@ fn integers<T: ArrowPrimitiveType<Native: Hash + Eq>>(arrays: &[ArrayRef], has_n
     let list: Vec<T::Native> = arrays.iter().filter_map(|a| a.as_primitive_opt::<T>()).map(|a| a.value(0)).collect();
     let set: HashSet<T::Native, foldhash::fast::RandomState> = list.iter().copied().collect();
     Box::new(move |call: &Call<'_>| {
-        let values = numbers::<T>(call, 0)?;
-        if list.len() <= FEW {
-            collect::<BooleanArray, _>(call, |row| {
-                let value = values.get(row)?;
-                found(list.iter().fold(false, |hit, element| hit | (*element == value)), has_null)
-            })
+        let array = numbers::<T>(call, 0)?.array();
+        let values = array.values();
+        let hits = if list.len() <= FEW {
+            BooleanBuffer::collect_bool(array.len(), |i| list.iter().fold(false, |hit, element| hit | (*element == values[i])))
         } else {
-            collect::<BooleanArray, _>(call, |row| found(set.contains(&values.get(row)?), has_null))
-        }
+            BooleanBuffer::collect_bool(array.len(), |i| set.contains(&values[i]))
+        };
+        Ok(found(call, hits, array.nulls(), has_null))
     })
 }
 
-fn found(hit: bool, has_null: bool) -> Option<bool> {
-    if hit || !has_null { Some(hit) } else { None }
+fn strings(arrays: &[ArrayRef], has_null: bool) -> Prepared {
+    let list: Vec<Box<str>> = arrays.iter().filter_map(|a| a.as_string_opt::<i32>()).map(|a| Box::from(a.value(0))).collect();
+    let set: HashSet<Box<str>, foldhash::fast::RandomState> = list.iter().cloned().collect();
+    Box::new(move |call: &Call<'_>| {
+        let array = texts(call, 0)?.array();
+        let hits = if list.len() <= FEW {
+            BooleanBuffer::collect_bool(array.len(), |i| {
+                let value = array.value(i);
+                list.iter().any(|element| **element == *value)
+            })
+        } else {
+            BooleanBuffer::collect_bool(array.len(), |i| set.contains(array.value(i)))
+        };
+        Ok(found(call, hits, array.nulls(), has_null))
+    })
+}
+
+/// NULL where the value is, and, if an element is NULL, where no other is equal.
+fn found(call: &Call<'_>, hits: BooleanBuffer, nulls: Option<&NullBuffer>, has_null: bool) -> Value {
+    let nulls = if has_null { NullBuffer::union(nulls, Some(&NullBuffer::new(hits.clone()))) } else { nulls.cloned() };
+    // Only the value decides whether the result is the same for all rows: the list is constant.
+    let array: ArrayRef = Arc::new(BooleanArray::new(hits, nulls));
+    if call.args[0].is_constant() { Value::Constant(array) } else { Value::Column(array) }
 }
 
 /// Without preparation: equal to the first element, or to the second, and so on.

@@ -1,0 +1,60 @@
+//! A short ASCII text on the stack: numbers and dates are put together there and appended at once.
+
+use std::fmt;
+
+/// Longer than any number or date that is written with it; what is beyond is cut, never overrun.
+const CAPACITY: usize = 64;
+
+pub(super) struct Ascii {
+    bytes: [u8; CAPACITY],
+    len: usize,
+}
+
+impl Ascii {
+    pub(super) fn new() -> Ascii {
+        Ascii { bytes: [0; CAPACITY], len: 0 }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, byte: u8) {
+        if self.len < CAPACITY {
+            self.bytes[self.len] = byte & 0x7F;
+            self.len += 1;
+        }
+    }
+
+    /// The digits of a number, with leading zeros up to `width`.
+    #[inline]
+    pub(super) fn push_number(&mut self, value: u64, width: usize) {
+        let mut digits = [b'0'; 20];
+        let mut at = digits.len();
+        let mut rest = value;
+        while rest > 0 {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        at = at.min(digits.len().saturating_sub(width));
+        let digits = &digits[at..];
+        if let Some(free) = self.bytes.get_mut(self.len..self.len + digits.len()) {
+            free.copy_from_slice(digits);
+            self.len += digits.len();
+        }
+    }
+}
+
+impl fmt::Write for Ascii {
+    fn write_str(&mut self, s: &str) -> fmt::Result {
+        let end = self.len + s.len();
+        if !s.is_ascii() {
+            return Err(fmt::Error);
+        }
+        self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?.copy_from_slice(s.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}
