@@ -1,6 +1,9 @@
-//! URLs taken apart, and texts made fit for them.
+//! URLs taken apart, texts made fit for them, and addresses of IPv4.
 
-use arrow::array::StringArray;
+use std::fmt::Write;
+
+use arrow::array::{Int64Array, StringArray};
+use arrow::datatypes::Int64Type;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
 
 use rheos_core::error::Result;
@@ -8,14 +11,21 @@ use rheos_core::types::TypeKind;
 
 use crate::function::{Call, Function, Signature, Value};
 
-use super::kernel::{collect, texts, write_texts};
-use super::signature::Param::Text;
+use super::kernel::{collect, numbers, texts, write_texts};
+use super::signature::Param::{Kind, Text};
 use super::signature::signature;
 
 /// What this family has.
 pub(crate) static FUNCTIONS: &[Function] = &[
     Function::new("URL_ENCODE", "URL_ENCODE(text)", |a| nullable(signature(a, &[Text], &[], TypeKind::STRING)), url_encode),
     Function::new("URL_DECODE", "URL_DECODE(text)", |a| nullable(signature(a, &[Text], &[], TypeKind::STRING)), url_decode),
+    Function::new("INET_ATON", "INET_ATON(address)", |a| nullable(signature(a, &[Text], &[], TypeKind::BigInt)), inet_aton),
+    Function::new(
+        "INET_NTOA",
+        "INET_NTOA(number)",
+        |a| nullable(signature(a, &[Kind(TypeKind::BigInt)], &[], TypeKind::STRING)),
+        inet_ntoa,
+    ),
     Function::new(
         "PARSE_URL",
         "PARSE_URL(url, part [, key])",
@@ -151,6 +161,33 @@ fn parse_url(call: &Call<'_>) -> Result<Value> {
     })
 }
 
+/// `127.1` is 127.0.0.1: the last number stands at the end, those before it at the beginning.
+fn address(text: &str) -> Option<i64> {
+    let mut parts = [0; 4];
+    let mut count = 0;
+    for part in text.split('.') {
+        let legal = (1..=3).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+        let value: i64 = part.parse().ok().filter(|v| legal && *v <= 255)?;
+        *parts.get_mut(count)? = value;
+        count += 1;
+    }
+    let last = std::mem::take(&mut parts[count - 1]);
+    Some((parts[0] << 24) + (parts[1] << 16) + (parts[2] << 8) + last)
+}
+
+fn inet_aton(call: &Call<'_>) -> Result<Value> {
+    let text = texts(call, 0)?;
+    collect::<Int64Array, _>(call, |row| address(text.get(row)?))
+}
+
+fn inet_ntoa(call: &Call<'_>) -> Result<Value> {
+    let number = numbers::<Int64Type>(call, 0)?;
+    write_texts(call, |row, out| {
+        let [a, b, c, d] = u32::try_from(number.get(row)?).ok()?.to_be_bytes();
+        write!(out, "{a}.{b}.{c}.{d}").ok()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use crate::functions::testing::check;
@@ -191,6 +228,20 @@ mod tests {
             ("PARSE_URL('http://a:b/', 'HOST')", "\\N", ""),
             ("PARSE_URL('http://[::1]:80/x', 'HOST')", "[::1]", ""),
             ("PARSE_URL('http://facebook.com/path/p1.php?query=1', 'REF')", "\\N", ""),
+        ]);
+    }
+
+    #[test]
+    fn addresses_are_numbers() {
+        check(&[
+            ("INET_ATON('192.168.1.1')", "3232235777", "BIGINT"),
+            ("INET_ATON('127.1')", "2130706433", ""),
+            ("INET_ATON('010.000.001')", "167772161", ""),
+            ("INET_ATON('256')", "\\N", ""),
+            ("INET_ATON('1.2.3.')", "\\N", ""),
+            ("INET_ATON('1.2.3.4.5')", "\\N", ""),
+            ("INET_NTOA(3232235777)", "192.168.1.1", "STRING"),
+            ("INET_NTOA(-1)", "\\N", ""),
         ]);
     }
 }

@@ -68,6 +68,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::new("CONCAT", "CONCAT(text, ...)", |a| variadic(a, 1, &Kind(STRING), STRING), print::concat),
     Function::new("CONCAT_WS", "CONCAT_WS(separator, text, ...)", |a| variadic(a, 1, &Kind(STRING), STRING), print::concat_ws),
     Function::new("PRINTF", "PRINTF(format, value, ...)", printf, print::printf),
+    Function::new("TYPEOF", "TYPEOF(value)", type_of, print::type_of),
     Function::new("UUID", "UUID()", |a| signature(a, &[], &[], TypeKind::Char(36)), print::uuid).nondeterministic(),
     // Codes.
     Function::new("ASCII", "ASCII(text)", |a| signature(a, &[Text], &[], INT), encode::ascii),
@@ -196,6 +197,12 @@ fn printf(args: &[Arg<'_>]) -> Result<Signature, String> {
         types.push(accept(i, arg, &Any)?);
     }
     Ok(Signature { args: types, result: STRING.nullable() })
+}
+
+/// The second argument asks for a form that can be parsed again; ours always can.
+fn type_of(args: &[Arg<'_>]) -> Result<Signature, String> {
+    let s = signature(args, &[Any], &[Kind(TypeKind::Boolean)], STRING)?;
+    Ok(Signature { result: STRING.nullable(), ..s })
 }
 
 fn hex(args: &[Arg<'_>]) -> Result<Signature, String> {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, StringBuilder};
+use arrow::array::{Array, AsArray, StringArray, StringBuilder};
 use arrow::datatypes::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
 };
@@ -34,6 +34,12 @@ pub(super) fn concat_ws(call: &Call<'_>) -> Result<Value> {
         }
         Some(())
     })
+}
+
+/// The name of the argument's type, whatever its value.
+pub(super) fn type_of(call: &Call<'_>) -> Result<Value> {
+    let name = call.arg_types.first().map(ToString::to_string);
+    Ok(Value::Constant(Arc::new(StringArray::from(vec![name]))))
 }
 
 /// A random (version 4) UUID for each row.

@@ -180,6 +180,8 @@ fn texts_are_put_together() {
         ("PRINTF('%2$s %1$s', 'a', 'b')", "b a", ""),
         ("PRINTF('%d', 'a')", "\\N", ""),
         ("PRINTF('%e', 12345.678e0)", "1.234568e+04", ""),
+        ("TYPEOF(12)", "INT NOT NULL", "STRING"),
+        ("TYPEOF(NULL)", "NULL", "STRING"),
         ("CHAR_LENGTH(UUID())", "36", "INT NOT NULL"),
     ]);
 }
