@@ -20,6 +20,7 @@ pub mod spec;
 mod testing;
 mod values;
 mod watermark;
+mod window;
 mod window_buffer;
 mod window_join;
 
@@ -40,6 +41,7 @@ pub fn register(registry: &mut Registry) {
     rank::register(registry);
     values::register(registry);
     watermark::register(registry);
+    window::register(registry);
     window_join::register(registry);
 }
 

@@ -17,13 +17,15 @@ use super::function::Function;
 use super::json;
 use super::ordered::{list, list_type};
 
-pub(super) struct Bag {
+pub(crate) struct Bag {
     groups: Vec<Vec<u8>>,
     /// Of all arguments.
     codec: RowCodec,
     types: Vec<DataType>,
     /// The argument whose NULL makes a row be left out.
     required: Option<usize>,
+    /// How many rows all groups have together.
+    total: usize,
     encoded: EncodedRows,
 }
 
@@ -58,30 +60,42 @@ fn push(group: &mut Vec<u8>, value: &[u8]) {
     group.extend_from_slice(&length);
 }
 
-fn remove(group: &mut Vec<u8>, value: &[u8]) {
+/// Whether the value was there.
+fn remove(group: &mut Vec<u8>, value: &[u8]) -> bool {
     let mut at = 0;
     while let Some(length) = length_at(group, at) {
         let end = at + length + 2 * LENGTH;
         if group[at + LENGTH..at + LENGTH + length] == *value {
             group.drain(at..end);
-            return;
+            return true;
         }
         at = end;
     }
+    false
 }
 
 impl Bag {
     /// A bag of rows of these arguments; rows where argument `required` is NULL are left out.
-    pub(super) fn new(args: &[DataType], required: Option<usize>) -> Result<Self> {
+    pub(crate) fn new(args: &[DataType], required: Option<usize>) -> Result<Self> {
         if args.is_empty() {
             return Err(Error::bug("a collection without an argument"));
         }
         let codec = RowCodec::new(args)?;
-        Ok(Bag { groups: Vec::new(), codec, types: args.to_vec(), required, encoded: EncodedRows::default() })
+        Ok(Bag { groups: Vec::new(), codec, types: args.to_vec(), required, total: 0, encoded: EncodedRows::default() })
+    }
+
+    /// How many rows all groups have together.
+    pub(crate) fn len(&self) -> usize {
+        self.total
+    }
+
+    /// How many rows a group has.
+    pub(crate) fn count(&self, slot: Slot) -> usize {
+        values(&self.groups[slot as usize]).count()
     }
 
     /// The arguments of all rows of these groups, one group after the other, and where each begins.
-    fn decode(&self, slots: &[Slot]) -> Result<(OffsetBuffer<i32>, Vec<ArrayRef>)> {
+    pub(crate) fn rows(&self, slots: &[Slot]) -> Result<(OffsetBuffer<i32>, Vec<ArrayRef>)> {
         let mut rows = Vec::new();
         let lengths: Vec<usize> = slots
             .iter()
@@ -114,7 +128,12 @@ impl Accumulator for Bag {
         let nulls = self.required.and_then(|arg| args[arg].logical_nulls());
         rows.for_each(nulls.as_ref(), |slot, row, sign| {
             let (group, value) = (&mut self.groups[slot], self.encoded.row(row));
-            if sign > 0 { push(group, value) } else { remove(group, value) }
+            if sign > 0 {
+                push(group, value);
+                self.total += 1;
+            } else if remove(group, value) {
+                self.total -= 1;
+            }
         });
         Ok(())
     }
@@ -123,6 +142,7 @@ impl Accumulator for Bag {
         for (f, t) in from.iter().zip(into) {
             let mut group = std::mem::take(&mut self.groups[*t as usize]);
             group.extend_from_slice(&self.groups[*f as usize]);
+            self.total += self.count(*f);
             self.groups[*t as usize] = group;
         }
         Ok(())
@@ -134,7 +154,7 @@ impl Accumulator for Bag {
             Function::Last => return self.ends(slots, last),
             _ => {}
         }
-        let (offsets, columns) = self.decode(slots)?;
+        let (offsets, columns) = self.rows(slots)?;
         Ok(match finish.function {
             Function::ListAgg => Arc::new(list_texts(&offsets, &columns)),
             Function::JsonArrayAbsent | Function::JsonArrayNull => Arc::new(json::arrays(&offsets, &columns[0])?),
@@ -148,7 +168,10 @@ impl Accumulator for Bag {
     }
 
     fn clear(&mut self, slots: &[Slot]) {
-        slots.iter().for_each(|s| self.groups[*s as usize] = Vec::new());
+        for slot in slots {
+            self.total -= self.count(*slot);
+            self.groups[*slot as usize] = Vec::new();
+        }
     }
 
     fn state_types(&self) -> Vec<DataType> {
@@ -156,7 +179,7 @@ impl Accumulator for Bag {
     }
 
     fn save(&self, slots: &[Slot]) -> Result<Vec<ArrayRef>> {
-        let (offsets, columns) = self.decode(slots)?;
+        let (offsets, columns) = self.rows(slots)?;
         columns.into_iter().map(|column| list(offsets.clone(), column)).collect()
     }
 
@@ -166,6 +189,7 @@ impl Accumulator for Bag {
             let args: Vec<ArrayRef> = lists.iter().map(|l| l.value(i)).collect();
             self.codec.encode(&args.iter().collect::<Vec<_>>(), args[0].len(), &mut self.encoded)?;
             self.encoded.iter().for_each(|value| push(&mut self.groups[*slot as usize], value));
+            self.total += self.encoded.len();
         }
         Ok(())
     }

@@ -29,5 +29,6 @@ mod ordered;
 mod set;
 mod sum;
 
-pub(crate) use accumulator::Rows;
+pub(crate) use accumulator::{Accumulator, Rows};
+pub(crate) use bag::Bag;
 pub(crate) use set::Grouped;
