@@ -233,8 +233,11 @@ impl Operator for WindowJoin {
 
     fn snapshot(&mut self) -> Result<OperatorSnapshot> {
         let mut taken = OperatorSnapshot::new();
-        for (buffer, (name, side)) in self.buffers.iter().zip(SIDES.iter().zip([&self.spec.left, &self.spec.right])) {
-            buffer.snapshot(name, &side.keys, self.key_group_count, &mut taken)?;
+        let WindowJoinSpec { left, right, left_end, right_end, .. } = &self.spec;
+        for (buffer, (name, (side, end))) in self.buffers.iter().zip(SIDES.iter().zip([(left, left_end), (right, right_end)])) {
+            // Without keys, rows are distributed by their window.
+            let keys = if side.keys.is_empty() { std::slice::from_ref(end) } else { &side.keys };
+            buffer.snapshot(name, keys, self.key_group_count, &mut taken)?;
         }
         save_watermark(self.watermark, &mut taken);
         Ok(taken)

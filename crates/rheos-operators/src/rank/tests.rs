@@ -262,3 +262,20 @@ fn window_ranks_agree_with_the_reference() {
         assert_eq!(changes_of(&last).len(), open.values().map(|rows| ranked(rows, columns, ranks, false).len()).sum::<usize>());
     }
 }
+
+#[test]
+fn window_ranks_without_partition_are_spread_and_restored_by_window() {
+    let mut registry = Registry::new();
+    register(&mut registry);
+    let (order, output) = (order(1), output(false));
+    let spec = WindowRankSpec { input: schema(), window_end: 3, partition: vec![], order, start: 1, end: 2, rank_column: false, output };
+    let spec = serde_json::to_value(spec).unwrap();
+    let mut rank = Instances::new(move || registry.make_operator("window-rank", &spec).unwrap(), &[&[3]], 100);
+    rank.restart(3);
+    let rows: Vec<Change> = (0..60).map(|i| insert(i, i % 7, 10 + i % 20)).collect();
+    rank.push(0, batch(&schema(), &rows));
+    rank.restart(2);
+    rank.push(0, batch(&schema(), &rows));
+    rank.restart(4);
+    assert_eq!(rank.watermark(100).len(), 20 * 2, "two rows of each of twenty windows");
+}

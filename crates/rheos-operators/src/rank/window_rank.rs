@@ -58,7 +58,9 @@ impl<K: OrderKey> WindowRank<K> {
         let mut partition = vec![spec.window_end];
         partition.extend(&spec.partition);
         let input = spec.input.to_arrow();
-        let top = TopRowsSpec { input, partition, namespace_columns: 1, keep: spec.end, retracts: false };
+        // Without partitions, rows are distributed by their window.
+        let namespace_columns = usize::from(!spec.partition.is_empty());
+        let top = TopRowsSpec { input, partition, namespace_columns, keep: spec.end, retracts: false };
         Ok(WindowRank {
             top: TopRows::new(top, order)?,
             window_end: spec.window_end,

@@ -35,10 +35,12 @@ pub struct JoinSide {
     pub unique_key: Option<Vec<usize>>,
 }
 
-/// `join`: both inputs are kept for ever; every change of either side changes the result.
+/// `join`: both inputs are kept for ever; every change of either side changes the result. Updates of the inputs come with -U.
+/// Rows with NULL in their key are not kept.
 ///
-/// Output columns: left then right; SEMI and ANTI: left only. Updates keep their kinds where one input row gives one
-/// output row (inner joins); otherwise +I and -D.
+/// Output columns: left then right; SEMI and ANTI: left only. -U with the +U that follows it stay updates where both have
+/// the same key and there is no condition, so that they have the same matches; everything else becomes -D and +I. So no -U
+/// is without its +U.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JoinSpec {
     /// Which rows.
@@ -56,7 +58,8 @@ pub struct JoinSpec {
 }
 
 /// `window-join`: rows of both sides that carry the same window and keys; a window is joined and forgotten when the
-/// watermark reaches its last millisecond. Late rows are dropped. The output is insert-only.
+/// watermark reaches its last millisecond. Late rows are dropped. The output is insert-only. Rows come by hash of the keys,
+/// or of the window's end where there are none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WindowJoinSpec {
     /// Which rows.

@@ -16,9 +16,11 @@ pub struct SortKey {
 }
 
 /// `rank`: the rows of rank `start ..= end` of each partition, by ROW_NUMBER; updated as rows come. Equal rows are ordered
-/// by arrival.
+/// by arrival. Updates of the input come with -U.
 ///
-/// Output columns: the input's, then the rank (BIGINT) if asked for.
+/// Output columns: the input's, then the rank (BIGINT) if asked for. A partition changes once for an input batch: with a rank
+/// column each rank that has another row is updated (-U, +U); without one, rows leave (-D) and enter (+I), or where `start`
+/// is `end` the one row is updated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankSpec {
     /// The columns of the input.
@@ -54,7 +56,8 @@ pub struct DeduplicateSpec {
 }
 
 /// `window-rank`: the rows of rank `start ..= end` of each partition and window, when the window closes. Late rows are
-/// dropped. The output is insert-only.
+/// dropped. Both input and output are insert-only. Rows come by hash of the partition's columns, or of the window's end where
+/// there are none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WindowRankSpec {
     /// The columns of the input.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rheos_core::changelog::RowKind;
 use rheos_core::schema::{Field, Schema};
 use rheos_core::types::TypeKind;
 use rheos_expr::{EvalConfig, Expr, build};
@@ -98,4 +99,21 @@ fn every_kind_of_window_join_agrees_with_the_reference() {
             run(kind, retracts, conditional, 10 + i as u64, 2);
         }
     }
+}
+
+#[test]
+fn without_keys_rows_are_spread_and_restored_by_window() {
+    let make = || {
+        let mut spec = spec(JoinKind::Inner, false, false);
+        (spec.left.keys, spec.right.keys) = (Vec::new(), Vec::new());
+        Box::new(WindowJoin::new(spec).unwrap()) as Box<dyn Operator>
+    };
+    let mut join = Instances::new(make, &[&[3], &[3]], 1000);
+    let rows: Vec<_> = (0..40).map(|i| (RowKind::Insert, vec![Value::Null, Value::Int(i), Value::Null, Value::Int(10 + i / 2)])).collect();
+    join.restart(3);
+    join.push(0, batch(&schema(), &rows));
+    join.restart(2);
+    join.push(1, batch(&schema(), &rows));
+    join.restart(4);
+    assert_eq!(join.watermark(100).len(), 20 * 4, "two rows on each side of twenty windows");
 }
