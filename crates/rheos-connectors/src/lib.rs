@@ -29,3 +29,20 @@ pub fn register(registry: &mut Registry) {
     registry.add_connector(datagen::connector());
     registry.add_connector(nexmark::connector());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_registry_knows_every_connector_and_format() {
+        let mut registry = Registry::new();
+        register(&mut registry);
+        let connectors: Vec<&str> = registry.connectors().map(|c| c.name).collect();
+        assert_eq!(connectors, ["blackhole", "datagen", "filesystem", "nexmark", "print", "values"]);
+        for format in registry.formats() {
+            assert!(format.options.iter().all(|o| o.key.strip_prefix(format.name).is_some_and(|k| k.starts_with('.'))));
+        }
+        assert_eq!(registry.formats().count(), 3);
+    }
+}

@@ -98,6 +98,19 @@ impl Generator {
         self
     }
 
+    /// About how many bytes a value takes.
+    pub(super) fn value_bytes(&self) -> u64 {
+        match &self.what {
+            What::Text { length, .. } | What::Bytes { length, .. } => 4 + u64::from(*length),
+            What::Array { length, item } => u64::from(*length).saturating_mul(item.value_bytes()).saturating_add(4),
+            What::Map { length, key, value } => {
+                u64::from(*length).saturating_mul(key.value_bytes().saturating_add(value.value_bytes())).saturating_add(4)
+            }
+            What::Row(fields) => fields.iter().fold(0, |sum: u64, f| sum.saturating_add(f.value_bytes())),
+            _ => 8,
+        }
+    }
+
     /// One value for each origin.
     pub(super) fn generate(&self, origins: &[Origin]) -> Result<ArrayRef> {
         let is_null = |o: &Origin| self.null_rate > 0.0 && o.part(u64::MAX).unit() < self.null_rate;

@@ -16,6 +16,9 @@ const DEFAULT_LENGTH: u32 = 100;
 /// The number of elements of collections where none is given.
 const DEFAULT_ELEMENTS: u32 = 3;
 
+/// The longest value that is made.
+const MAX_VALUE_BYTES: u64 = 16 << 20;
+
 /// What rows are made, how many and how fast.
 #[derive(Debug)]
 pub(super) struct Settings {
@@ -38,6 +41,13 @@ impl Settings {
             reader.limit(table.parsed("number-of-rows", 0)?);
         }
         let columns = table.schema.fields.iter().map(|f| reader.generator(&f.name, &f.ty)).collect::<Result<Vec<_>>>()?;
+        if let Some(i) = columns.iter().position(|c| c.value_bytes() > MAX_VALUE_BYTES) {
+            let name = &table.schema.fields[i].name;
+            return Err(Error::config(format!(
+                "values of column '{name}' of table '{}' would be too long; give a smaller 'length'",
+                table.name
+            )));
+        }
         reader.check_all_used()?;
         Ok(Settings { rows_per_second, rows: reader.rows, seed: table.parsed("rheos.seed", 0)?, columns })
     }

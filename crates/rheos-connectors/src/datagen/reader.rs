@@ -16,6 +16,9 @@ use super::generate::{Origin, mix};
 use super::options::Settings;
 use crate::format::Layout;
 
+/// About how large a batch may be.
+const MAX_BATCH_BYTES: u64 = 16 << 20;
+
 /// Where to go on: every `stride`-th row from `next` on.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Position {
@@ -31,6 +34,8 @@ pub(super) struct DatagenReader {
     schema: SchemaRef,
     /// A number for each built column, from which its values follow.
     column_seeds: Vec<u64>,
+    /// How many rows fit into a batch.
+    batch_rows: u64,
     splits: Vec<DatagenSplit>,
     clock: Arc<dyn Clock>,
 }
@@ -46,13 +51,15 @@ impl DatagenReader {
         let layout = Layout::new(table, false);
         let seed = |name: &str| name.bytes().fold(settings.seed, |hash, b| mix(hash ^ u64::from(b)));
         let column_seeds = layout.built.iter().map(|p| mix(seed(&table.name) ^ seed(&table.schema.fields[p.column].name))).collect();
+        let row_bytes: u64 = layout.built.iter().map(|p| settings.columns[p.column].value_bytes()).sum();
+        let batch_rows = (MAX_BATCH_BYTES / row_bytes.max(1)).max(1);
         let split = |split: Split| -> Result<DatagenSplit> {
             let position =
                 serde_json::from_value(split.position).map_err(|e| Error::from(e).context(format!("position of '{}'", split.id)))?;
             Ok(DatagenSplit { id: split.id, position, ended: false })
         };
         let splits = splits.into_iter().map(split).collect::<Result<Vec<_>>>()?;
-        Ok(DatagenReader { schema: table.output_schema().to_arrow(), settings, layout, column_seeds, splits, clock })
+        Ok(DatagenReader { schema: table.output_schema().to_arrow(), settings, layout, column_seeds, batch_rows, splits, clock })
     }
 
     /// What there is to say now, or how long to wait.
@@ -73,7 +80,7 @@ impl DatagenReader {
             let wait_ms = due_ms(started_ms, next, self.settings.rows_per_second).saturating_sub(now_ms);
             return Ok(Err(wait_ms.max(1) as u64));
         }
-        let count = (due - next).div_ceil(stride).min(max_rows.max(1) as u64);
+        let count = (due - next).div_ceil(stride).min(max_rows.max(1) as u64).min(self.batch_rows);
         let batch = self.generate(next, stride, count, started_ms)?;
         self.splits[index].position.next = next + count * stride;
         Ok(Ok(SourceEvent::Rows { split: index, batch: Batch::Columns(batch) }))

@@ -116,6 +116,10 @@ fn every_type_can_be_made_up() {
         ("ms", T::Multiset(Box::new(T::STRING.not_null()))),
         ("iv", T::IntervalDayTime),
     ];
+    let endless =
+        [("fields.deep.length", "4000000000"), ("fields.deep.element.length", "4000000000"), ("fields.deep.element.element.length", "9")];
+    let deep = table(&[("deep", array(array(array(T::Int))))], &endless);
+    assert_eq!(Datagen.describe(&deep).unwrap_err().kind(), ErrorKind::FixConfig);
     let options = [
         ("number-of-rows", "3"),
         ("fields.xs.length", "1"),
@@ -141,6 +145,7 @@ fn wrong_options_are_refused() {
     assert!(refused(&[("fields.x.min", "7"), ("fields.x.max", "1")]).contains("from 7 to 1"));
     assert!(refused(&[("fields.id.kind", "sequence")]).contains("needs the option 'fields.id.start'"));
     assert!(refused(&[("fields.id.kind", "series")]).contains("'random' or 'sequence'"));
+    assert!(refused(&[("fields.s.length", "4000000000")]).contains("'s' of table 't' would be too long"));
     assert!(refused(&[("rows-per-second", "0")]).contains("at least 1"));
     assert!(refused(&[("fields.x.null-rate", "2")]).contains("between 0 and 1"));
 }

@@ -13,7 +13,7 @@ use super::column::{Column, Values};
 /// How dates, times and timestamps are written in a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TemporalStyle {
-    /// `2024-02-29 09:05:00.123`, single digits allowed: CSV.
+    /// `2024-02-29 09:05:00.123`, single digits or a `T` allowed: CSV.
     Lenient,
     /// `2024-02-29 09:05:00.123`: JSON's standard `SQL`.
     Sql,
@@ -127,7 +127,8 @@ fn timestamp(text: &str, style: TemporalStyle, unit: TimeUnit) -> Option<i64> {
     match style {
         TemporalStyle::Lenient => {
             let text = java_trim(text);
-            if text.contains(' ') { text::parse_timestamp(text, unit) } else { None }
+            let iso = || fixed_timestamp(text.as_bytes(), b'T', unit);
+            if text.contains(' ') { text::parse_timestamp(text, unit) } else { iso() }
         }
         TemporalStyle::Sql => None,
         // ISO 8601 allows seconds to be left out.

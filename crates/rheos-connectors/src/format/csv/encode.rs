@@ -77,7 +77,8 @@ impl Encoder {
         let Some(quote) = self.options.quote else { return };
         let field = &out[start..];
         let special = |b: u8| b == self.options.delimiter || b == quote || b == b'\n' || b == b'\r' || self.options.escape == Some(b);
-        if !field.bytes().any(special) && !(self.options.allow_comments && field.starts_with('#')) {
+        let like_comment = self.options.allow_comments && field.starts_with('#');
+        if !like_comment && !field.bytes().any(special) {
             return;
         }
         let quote = char::from(quote);
