@@ -110,6 +110,7 @@ pub fn simple_name(name: &ObjectName) -> SqlResult<String> {
     let parts: Vec<&str> = name.0.iter().filter_map(|p| p.as_ident().map(|i| i.value.as_str())).collect();
     match parts.as_slice() {
         [table] | ["default_database", table] | ["default_catalog", "default_database", table] => Ok((*table).to_string()),
-        _ => Err(SqlError::at(name, format!("no catalog or database for '{name}'")).hint(Some("there is only default_catalog.default_database".into()))),
+        _ => Err(SqlError::at(name, format!("no catalog or database for '{name}'"))
+            .hint(Some("there is only default_catalog.default_database".into()))),
     }
 }

@@ -89,7 +89,9 @@ pub(crate) fn describe(plan: &Plan) -> (&'static str, String) {
             let keys = if keys.is_empty() { String::new() } else { format!(", partitionBy=[{}]", column_names(input, keys)) };
             ("WindowTable", format!("window=[{}], time=[{}]{keys}", window_text(window), input.columns[*time].name))
         }
-        Rel::Aggregate { input, keys, calls } => ("GroupAggregate", format!("groupBy=[{}], select=[{}]", column_names(input, keys), calls_text(input, calls))),
+        Rel::Aggregate { input, keys, calls } => {
+            ("GroupAggregate", format!("groupBy=[{}], select=[{}]", column_names(input, keys), calls_text(input, calls)))
+        }
         Rel::WindowAggregate { input, windowing, window, keys, calls, properties } => {
             let at = match windowing {
                 Windowing::Time { column, .. } => input.columns[*column].name.clone(),
@@ -125,7 +127,9 @@ pub(crate) fn describe(plan: &Plan) -> (&'static str, String) {
             };
             (name, format!("rank=[{start}..{end}], {}", ordered(input, partition, order)))
         }
-        Rel::Limit { offset, fetch, .. } => ("Limit", format!("offset=[{offset}], fetch=[{}]", fetch.map_or("all".into(), |f| f.to_string()))),
+        Rel::Limit { offset, fetch, .. } => {
+            ("Limit", format!("offset=[{offset}], fetch=[{}]", fetch.map_or("all".into(), |f| f.to_string())))
+        }
     }
 }
 

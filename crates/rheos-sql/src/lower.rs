@@ -52,12 +52,15 @@ impl<'a> Lowering<'a> {
     /// Adds a query and the table that takes its rows.
     pub fn add_sink(&mut self, plan: &Plan, table: TableSpec, parallelism: usize) -> SqlResult<()> {
         let sink = self.registry.connector(&table.connector).and_then(|c| c.sink.as_ref());
-        let sink = sink.ok_or_else(|| SqlError::new(format!("'{}' cannot be written: the connector '{}' only reads", table.name, table.connector)))?;
+        let sink = sink
+            .ok_or_else(|| SqlError::new(format!("'{}' cannot be written: the connector '{}' only reads", table.name, table.connector)))?;
         let accepts = sink.describe(&table)?.accepts;
         if accepts.is_insert_only() && !plan.changelog.is_insert_only() {
             let culprit = first_updating(plan).map_or_else(|| "the query".into(), |p| describe(p).0.to_string());
             let error = SqlError::new(format!("'{}' takes inserts only, but the query updates rows (first in its {culprit})", table.name));
-            return Err(error.hint(Some("write to a changelog format such as debezium-json, or aggregate over windows, whose results are final".into())));
+            return Err(error.hint(Some(
+                "write to a changelog format such as debezium-json, or aggregate over windows, whose results are final".into(),
+            )));
         }
         let need_update_before = accepts != ChangelogMode::Upsert || plan.unique_keys.is_empty();
         let inputs = self.lower(plan, need_update_before)?;
@@ -208,7 +211,8 @@ impl<'a> Lowering<'a> {
                         ("window-join", to_value(&spec)?)
                     }
                     None => {
-                        let spec = JoinSpec { kind: *kind, left: left_side, right: right_side, condition: condition.clone(), output, config };
+                        let spec =
+                            JoinSpec { kind: *kind, left: left_side, right: right_side, condition: condition.clone(), output, config };
                         ("join", to_value(&spec)?)
                     }
                 };
@@ -225,9 +229,10 @@ impl<'a> Lowering<'a> {
                 let inputs = self.lower(input, true)?;
                 let input_schema = input.schema();
                 let (kind, spec) = match strategy {
-                    RankStrategy::Deduplicate { time, keep_last } if !rank_column => {
-                        ("deduplicate", to_value(&DeduplicateSpec { input: input_schema, keys: partition.clone(), time: *time, keep_last: *keep_last })?)
-                    }
+                    RankStrategy::Deduplicate { time, keep_last } if !rank_column => (
+                        "deduplicate",
+                        to_value(&DeduplicateSpec { input: input_schema, keys: partition.clone(), time: *time, keep_last: *keep_last })?,
+                    ),
                     RankStrategy::Window { end: window_end } => {
                         let spec = WindowRankSpec {
                             input: input_schema,
@@ -287,7 +292,14 @@ impl<'a> Lowering<'a> {
         self.operator(plan, kind, spec, p, &[(inputs, 0, Partitioning::Hash(KeySpec::Columns(keys.to_vec())))])
     }
 
-    fn operator(&mut self, plan: &Plan, kind: &str, spec: Value, parallelism: usize, inputs: &[(&[NodeId], usize, Partitioning)]) -> NodeId {
+    fn operator(
+        &mut self,
+        plan: &Plan,
+        kind: &str,
+        spec: Value,
+        parallelism: usize,
+        inputs: &[(&[NodeId], usize, Partitioning)],
+    ) -> NodeId {
         let (name, detail) = describe(plan);
         let node = NodeKind::Operator { kind: kind.into(), spec };
         self.node(name, detail, node, parallelism, Some(plan.schema()), plan.changelog, inputs)

@@ -259,7 +259,14 @@ impl Plan {
             .collect();
         let unique_keys = map_keys(&input.unique_keys, of_input);
         let window = input.window.and_then(|w| w.map(of_input));
-        Plan { columns, changelog: input.changelog, unique_keys, window, bounded: input.bounded, rel: Rel::Calc { input: Box::new(input), condition, projections } }
+        Plan {
+            columns,
+            changelog: input.changelog,
+            unique_keys,
+            window,
+            bounded: input.bounded,
+            rel: Rel::Calc { input: Box::new(input), condition, projections },
+        }
     }
 
     /// The rows where `condition` is true.
@@ -287,7 +294,8 @@ impl Plan {
     pub fn expand(input: Plan, projections: Vec<Vec<Expr>>, columns: Vec<Column>) -> Plan {
         let window = input.window.and_then(|w| {
             w.map(|index| {
-                (0..columns.len()).find(|c| projections.iter().all(|list| matches!(&list[*c], Expr::Column { index: i, .. } if *i == index)))
+                (0..columns.len())
+                    .find(|c| projections.iter().all(|list| matches!(&list[*c], Expr::Column { index: i, .. } if *i == index)))
             })
         });
         Plan {
@@ -330,9 +338,17 @@ impl Plan {
         let mut columns: Vec<Column> = keys.iter().map(|k| Column { row_time: false, ..input.columns[*k].clone() }).collect();
         columns.extend(calls.iter().zip(names).map(|(c, name)| Column { name, ty: c.ty.clone(), row_time: false }));
         // Without aggregates over inserts, a group that is there never changes: DISTINCT of an append-only stream.
-        let changelog = if calls.is_empty() && input.changelog.is_insert_only() { ChangelogMode::InsertOnly } else { ChangelogMode::Retract };
+        let changelog =
+            if calls.is_empty() && input.changelog.is_insert_only() { ChangelogMode::InsertOnly } else { ChangelogMode::Retract };
         let unique_keys = vec![(0..keys.len()).collect()];
-        Plan { columns, changelog, unique_keys, window: None, bounded: input.bounded, rel: Rel::Aggregate { input: Box::new(input), keys, calls } }
+        Plan {
+            columns,
+            changelog,
+            unique_keys,
+            window: None,
+            bounded: input.bounded,
+            rel: Rel::Aggregate { input: Box::new(input), keys, calls },
+        }
     }
 
     /// GROUP BY with windows. `names` are for the aggregates; `time_ty` is the type of the row time.
@@ -378,7 +394,11 @@ impl Plan {
         let one_sided = matches!(kind, JoinKind::Semi | JoinKind::Anti);
         let pad_left = matches!(kind, JoinKind::Right | JoinKind::Full);
         let pad_right = matches!(kind, JoinKind::Left | JoinKind::Full);
-        let padded = |c: &Column, pad: bool| Column { ty: c.ty.clone().with_nullable(c.ty.nullable || pad), row_time: c.row_time && window_ends.is_some(), ..c.clone() };
+        let padded = |c: &Column, pad: bool| Column {
+            ty: c.ty.clone().with_nullable(c.ty.nullable || pad),
+            row_time: c.row_time && window_ends.is_some(),
+            ..c.clone()
+        };
         let mut columns: Vec<Column> = left.columns.iter().map(|c| padded(c, pad_left)).collect();
         if !one_sided {
             columns.extend(right.columns.iter().map(|c| padded(c, pad_right)));
@@ -530,7 +550,8 @@ impl Plan {
 impl WindowColumns {
     /// The same with each column found by `f`; `None` where none is left.
     pub fn map(self, f: impl Fn(usize) -> Option<usize>) -> Option<WindowColumns> {
-        let mapped = WindowColumns { window: self.window, start: self.start.and_then(&f), end: self.end.and_then(&f), time: self.time.and_then(&f) };
+        let mapped =
+            WindowColumns { window: self.window, start: self.start.and_then(&f), end: self.end.and_then(&f), time: self.time.and_then(&f) };
         (mapped.start.is_some() || mapped.end.is_some() || mapped.time.is_some()).then_some(mapped)
     }
 }

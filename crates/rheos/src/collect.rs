@@ -30,7 +30,10 @@ pub enum ResultEvent {
 pub(crate) fn connector() -> (ConnectorInfo, Receiver<ResultEvent>) {
     let (sender, receiver) = sync_channel(QUEUED_BATCHES);
     let sink = Some(Arc::new(Collect { sender }) as Arc<dyn SinkFactory>);
-    (ConnectorInfo { name: CONNECTOR, doc: "internal: a query's result", options: vec![], takes_format: false, source: None, sink }, receiver)
+    (
+        ConnectorInfo { name: CONNECTOR, doc: "internal: a query's result", options: vec![], takes_format: false, source: None, sink },
+        receiver,
+    )
 }
 
 struct Collect {

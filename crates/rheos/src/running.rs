@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use rheos_graph::TaskGraph;
-use rheos_worker::{JobEnd, JobHandle, JobMetrics, LocalJob, RuntimeOptions, system_env};
+use rheos_worker::{JobEnd, JobHandle, JobMetrics, LocalJob, RuntimeOptions, TaskPool, system_env};
 use tokio::runtime::Runtime;
 
 use crate::collect::ResultEvent;
@@ -16,6 +16,8 @@ pub struct Running {
     handle: JobHandle,
     results: Option<Receiver<ResultEvent>>,
     info: Option<ResultInfo>,
+    /// Outlives the job.
+    _pool: TaskPool,
     runtime: Runtime,
 }
 
@@ -24,14 +26,17 @@ impl Running {
         let tasks = TaskGraph::of(&job.graph);
         let threads = tasks.tasks.iter().map(|t| t.parallelism).sum::<usize>();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // Timers and sockets are driven by one thread, apart from those that compute.
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(threads.clamp(1, cores))
-            .thread_name("rheos-task")
+            .worker_threads(1)
+            .thread_name("rheos-io")
             .enable_time()
             .build()
             .map_err(|e| Error::restart(format!("threads cannot be started: {e}")).caused_by(e))?;
-        let handle = LocalJob::start(&tasks, &job.registry, &system_env(), &RuntimeOptions::default(), runtime.handle())?;
-        Ok(Running { handle, results: job.results, info: job.result, runtime })
+        let pool = TaskPool::new(threads.clamp(1, cores), runtime.handle().clone())
+            .map_err(|e| Error::restart(format!("threads cannot be started: {e}")).caused_by(e))?;
+        let handle = LocalJob::start(&tasks, &job.registry, &system_env(), &RuntimeOptions::default(), &pool)?;
+        Ok(Running { handle, results: job.results, info: job.result, _pool: pool, runtime })
     }
 
     /// What the query's rows are; `None` for an INSERT.

@@ -220,7 +220,9 @@ impl Session {
         let mut targets = Vec::new();
         for column in &insert.columns {
             let index = physical.iter().position(|f| f.name == column.value);
-            targets.push(index.ok_or_else(|| SqlError::new(format!("'{}' has no physical column '{}'", insert.table, column.value)).or_at(column.span))?);
+            targets.push(index.ok_or_else(|| {
+                SqlError::new(format!("'{}' has no physical column '{}'", insert.table, column.value)).or_at(column.span)
+            })?);
         }
         if insert.columns.is_empty() {
             targets = (0..physical.len()).collect();
@@ -248,7 +250,10 @@ impl Session {
     }
 
     fn show(&self, show: Show) -> Prepared {
-        let one = |name: &str, names: Vec<String>| Prepared::Table { header: vec![name.into()], rows: names.into_iter().map(|n| vec![n]).collect() };
+        let one = |name: &str, names: Vec<String>| Prepared::Table {
+            header: vec![name.into()],
+            rows: names.into_iter().map(|n| vec![n]).collect(),
+        };
         match show {
             Show::Tables => one("table name", self.catalog.relations().map(|(n, _)| n.to_string()).collect()),
             Show::Views => {
@@ -271,7 +276,9 @@ impl Session {
             Relation::Table(table) => (0..table.columns.len()).map(|i| describe_column(table, i)).collect(),
             Relation::View(_) => {
                 let plan = self.binder().bind_name(name)?;
-                let row = |c: &rheos_sql::plan::Column| vec![c.name.clone(), c.ty.kind.to_string(), c.ty.nullable.to_string(), String::new(), String::new(), String::new()];
+                let row = |c: &rheos_sql::plan::Column| {
+                    vec![c.name.clone(), c.ty.kind.to_string(), c.ty.nullable.to_string(), String::new(), String::new(), String::new()]
+                };
                 plan.columns.iter().map(row).collect()
             }
         };

@@ -31,7 +31,9 @@ impl Settings {
                 return wrong("number from 1 to 1024, nor 'auto'");
             }
             "pipeline.auto-watermark-interval" if value != "batch" && parse_duration_ms(value).is_err() => return wrong("duration"),
-            "table.local-time-zone" if !rheos_expr::is_time_zone(value) => return wrong("time zone such as 'UTC', 'Europe/Berlin' or '+02:00'"),
+            "table.local-time-zone" if !rheos_expr::is_time_zone(value) => {
+                return wrong("time zone such as 'UTC', 'Europe/Berlin' or '+02:00'");
+            }
             _ if KNOWN.iter().any(|k| k.0 == key) => {}
             _ => note = Some(format!("'{key}' is kept, but nothing in Rheos uses it yet")),
         }

@@ -37,7 +37,14 @@ impl AggregateCollector {
     /// Takes an aggregate in; an equal one is taken once.
     pub(super) fn add(&mut self, ast: &Ast, name: &str, args: Vec<Expr>, filter: Option<Expr>, distinct: bool) -> SqlResult<Expr> {
         let call = if name.starts_with("GROUPING") {
-            BoundAggregate { function: name.into(), args, filter: None, distinct: false, result: TypeKind::BigInt.not_null(), span: ast.span() }
+            BoundAggregate {
+                function: name.into(),
+                args,
+                filter: None,
+                distinct: false,
+                result: TypeKind::BigInt.not_null(),
+                span: ast.span(),
+            }
         } else {
             let types: Vec<LogicalType> = args.iter().map(|a| a.ty().clone()).collect();
             let resolved = aggregate::resolve(name, &types, distinct).map_err(|e| SqlError::at(ast, e))?;

@@ -1,8 +1,8 @@
 //! Expressions: names, operators, functions.
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Spanned, Subscript,
-    TrimWhereField, UnaryOperator, Value, WindowType,
+    AccessExpr, BinaryOperator, DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Spanned,
+    Subscript, TrimWhereField, UnaryOperator, Value, WindowType,
 };
 
 use rheos_core::types::{LogicalType, TypeKind};
@@ -251,7 +251,7 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
             }
             _ => {}
         }
-        if aggregate::names().any(|n| n == name) || name == "GROUPING" || name == "GROUPING_ID" {
+        if is_aggregate(&name) || name == "GROUPING" || name == "GROUPING_ID" {
             return self.bind_aggregate(ast, &name, function, &arguments);
         }
         if function.filter.is_some() {
@@ -301,6 +301,11 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
         let Ok(aggregates) = &mut self.aggregates else { return Err(SqlError::new("no place for an aggregate")) };
         aggregates.add(ast, name, args, filter, distinct)
     }
+}
+
+/// Whether a function is an aggregate. The JSON ones come from the parser with their treatment of NULL in the name.
+pub(super) fn is_aggregate(name: &str) -> bool {
+    aggregate::names().any(|n| n == name) || ["JSON_OBJECTAGG_", "JSON_ARRAYAGG_"].iter().any(|n| name.starts_with(n))
 }
 
 /// The plain arguments of a call; `COUNT(*)` has none.

@@ -1,8 +1,8 @@
 //! FROM: tables, views, subqueries, window table functions, joins.
 
 use sqlparser::ast::{
-    Expr as Ast, Function, FunctionArgumentList, FunctionArguments, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Spanned, TableAlias, TableFactor,
-    TableWithJoins,
+    Expr as Ast, Function, FunctionArgumentList, FunctionArguments, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Spanned,
+    TableAlias, TableFactor, TableWithJoins,
 };
 
 use rheos_expr::{Expr, Literal};
@@ -95,7 +95,8 @@ impl Binder<'_> {
     fn bind_table(&self, name: &ObjectName, table: &Arc<Table>) -> SqlResult<Plan> {
         let connector = self.registry.connector(&table.spec.connector);
         let source = connector.and_then(|c| c.source.as_ref());
-        let source = source.ok_or_else(|| SqlError::at(name, format!("'{name}' cannot be read: the connector '{}' only writes", table.spec.connector)))?;
+        let source = source
+            .ok_or_else(|| SqlError::at(name, format!("'{name}' cannot be read: the connector '{}' only writes", table.spec.connector)))?;
         let description = source.describe(&table.spec).map_err(|e| SqlError::at(name, e.to_string()))?;
         let scan = Plan::scan(table, description.changelog, description.bounded);
         let plan = Plan::calc(scan, None, table.exprs.clone(), table.columns.fields.iter().map(|f| f.name.clone()).collect());
@@ -109,7 +110,9 @@ impl Binder<'_> {
             JoinOperator::Right(c) | JoinOperator::RightOuter(c) => (JoinKind::Right, c),
             JoinOperator::FullOuter(c) => (JoinKind::Full, c),
             JoinOperator::CrossJoin(c) => (JoinKind::Inner, c),
-            other => return Err(SqlError::unsupported(&join.relation, format!("the join {other:?}").split('(').next().unwrap_or("this join"))),
+            other => {
+                return Err(SqlError::unsupported(&join.relation, format!("the join {other:?}").split('(').next().unwrap_or("this join")));
+            }
         };
         let (right, right_scope) = self.bind_table_factor(&join.relation, outer)?;
         let (left, left_scope) = left;

@@ -67,7 +67,9 @@ pub(super) fn bind_typed_string(node: &TypedString) -> SqlResult<Expr> {
         return Err(SqlError::new("a text in quotes is expected").or_at(node.value.span));
     };
     let digits = s.rsplit_once('.').map_or(0, |(_, f)| f.trim().len().min(9)) as u8;
-    let wrong = |what: &str, example: &str| SqlError::new(format!("'{s}' is no {what}")).or_at(node.value.span).hint(Some(format!("write for example {example}")));
+    let wrong = |what: &str, example: &str| {
+        SqlError::new(format!("'{s}' is no {what}")).or_at(node.value.span).hint(Some(format!("write for example {example}")))
+    };
     let (value, kind) = match &node.data_type {
         DataType::Date => (text::parse_date(s).map(i64::from).ok_or_else(|| wrong("date", "DATE '2024-02-29'"))?, TypeKind::Date),
         DataType::Time(..) => (text::parse_time(s).map(i64::from).ok_or_else(|| wrong("time", "TIME '12:34:56'"))?, TypeKind::Time(digits)),
@@ -96,7 +98,8 @@ pub(super) fn bind_interval(node: &Interval) -> SqlResult<Expr> {
         _ => return Err(SqlError::at(value, "an interval is written INTERVAL '10' SECOND")),
     };
     let place = value.span();
-    let leading = node.leading_field.as_ref().ok_or_else(|| SqlError::new("an interval needs a unit: INTERVAL '10' SECOND").or_at(place))?;
+    let leading =
+        node.leading_field.as_ref().ok_or_else(|| SqlError::new("an interval needs a unit: INTERVAL '10' SECOND").or_at(place))?;
     let first = Unit::of(leading).ok_or_else(|| SqlError::new(format!("an interval has no unit {leading}")).or_at(place))?;
     let last = match &node.last_field {
         None => first,
@@ -149,7 +152,8 @@ impl Unit {
 
 /// The fields from `first` to `last`, separated by `-`, a space or `:`; seconds may have a fraction.
 fn parse_fields(text: &str, first: Unit, last: Unit) -> Option<i64> {
-    let units: Vec<Unit> = Unit::ALL.into_iter().filter(|u| (first..=last).contains(u) && (*u != Unit::Week || first == Unit::Week)).collect();
+    let units: Vec<Unit> =
+        Unit::ALL.into_iter().filter(|u| (first..=last).contains(u) && (*u != Unit::Week || first == Unit::Week)).collect();
     let fields: Vec<&str> = text.split(['-', ' ', ':']).collect();
     if fields.len() != units.len() {
         return None;

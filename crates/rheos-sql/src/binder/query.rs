@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use sqlparser::ast::{
-    Distinct, Expr as Ast, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator,
-    SetQuantifier, Spanned, Value, Values,
+    Distinct, Expr as Ast, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    SetExpr, SetOperator, SetQuantifier, Spanned, Value, Values,
 };
 
 use rheos_core::types::LogicalType;
@@ -31,7 +31,10 @@ impl Binder<'_> {
     pub(super) fn bind_query(&mut self, query: &Query, outer: Option<&Scope<'_>>) -> SqlResult<Plan> {
         self.depth += 1;
         if self.depth > MAX_QUERY_DEPTH {
-            return Err(SqlError::at(query, format!("queries and views are nested more than {MAX_QUERY_DEPTH} deep (does a view use itself?)")));
+            return Err(SqlError::at(
+                query,
+                format!("queries and views are nested more than {MAX_QUERY_DEPTH} deep (does a view use itself?)"),
+            ));
         }
         let mut bound_ctes = false;
         if let Some(with) = &query.with {
@@ -218,11 +221,16 @@ impl Binder<'_> {
             Ast::Cube(parts) => {
                 let parts = parts.iter().map(|p| bind(p)).collect::<SqlResult<Vec<_>>>()?;
                 if parts.len() > 8 {
-                    return Err(SqlError::at(ast, format!("CUBE of {} columns has {} grouping sets; 8 columns are the most", parts.len(), 1u128 << parts.len())));
+                    return Err(SqlError::at(
+                        ast,
+                        format!("CUBE of {} columns has {} grouping sets; 8 columns are the most", parts.len(), 1u128 << parts.len()),
+                    ));
                 }
                 (0..1usize << parts.len())
                     .rev()
-                    .map(|mask| (0..parts.len()).filter(|i| mask >> (parts.len() - 1 - i) & 1 == 1).flat_map(|i| parts[i].clone()).collect())
+                    .map(|mask| {
+                        (0..parts.len()).filter(|i| mask >> (parts.len() - 1 - i) & 1 == 1).flat_map(|i| parts[i].clone()).collect()
+                    })
                     .collect()
             }
             Ast::Tuple(items) => vec![bind(items)?],
@@ -263,7 +271,9 @@ impl Binder<'_> {
             (false, Some(n)) => Ok(Plan::rank(plan, vec![], order, (offset + 1, offset.saturating_add(n)), None, RankStrategy::Updating)),
             (false, None) => {
                 let at = query.order_by.as_ref().map_or(query.span(), Spanned::span);
-                let error = SqlError::new("ORDER BY without LIMIT is not supported yet: an unbounded stream has no last row to sort before").or_at(at);
+                let error =
+                    SqlError::new("ORDER BY without LIMIT is not supported yet: an unbounded stream has no last row to sort before")
+                        .or_at(at);
                 Err(error.hint(Some("add LIMIT n for the first n rows, kept up to date".into())))
             }
         }
@@ -287,10 +297,9 @@ pub(super) fn same_types(at: &impl Spanned, plans: Vec<Plan>, what: &str) -> Sql
     for i in 0..width {
         let all: Vec<LogicalType> = plans.iter().map(|p| p.columns[i].ty.clone()).collect();
         let kinds = || all.iter().map(|t| t.kind.to_string()).collect::<Vec<_>>().join(" and ");
-        types.push(
-            build::common_type(&all)
-                .ok_or_else(|| SqlError::at(at, format!("column {} of {what} ('{}') is {}: there is no common type", i + 1, plans[0].columns[i].name, kinds())))?,
-        );
+        types.push(build::common_type(&all).ok_or_else(|| {
+            SqlError::at(at, format!("column {} of {what} ('{}') is {}: there is no common type", i + 1, plans[0].columns[i].name, kinds()))
+        })?);
     }
     let names = plans[0].names();
     plans
@@ -315,7 +324,9 @@ pub(super) fn split_conjuncts<'a>(ast: &'a Ast, parts: &mut Vec<&'a Ast>) {
             split_conjuncts(left, parts);
             split_conjuncts(right, parts);
         }
-        Ast::Nested(inner) if matches!(inner.as_ref(), Ast::BinaryOp { op: sqlparser::ast::BinaryOperator::And, .. }) => split_conjuncts(inner, parts),
+        Ast::Nested(inner) if matches!(inner.as_ref(), Ast::BinaryOp { op: sqlparser::ast::BinaryOperator::And, .. }) => {
+            split_conjuncts(inner, parts)
+        }
         other => parts.push(other),
     }
 }
@@ -334,7 +345,9 @@ fn bind_values(values: &Values) -> SqlResult<Plan> {
     let mut columns: Vec<Vec<Expr>> = vec![Vec::new(); width];
     for row in &values.rows {
         if row.content.len() != width {
-            return Err(SqlError::new(format!("the rows of VALUES have {width} and {} columns", row.content.len())).or_at(row.content[0].span()));
+            return Err(
+                SqlError::new(format!("the rows of VALUES have {width} and {} columns", row.content.len())).or_at(row.content[0].span())
+            );
         }
         for (column, ast) in columns.iter_mut().zip(&row.content) {
             column.push(ExprBinder::plain(&scope, "VALUES").bind(ast)?);
@@ -435,7 +448,11 @@ fn expand_wildcard(
 }
 
 fn refuse_wildcard_options(at: &SelectItem, options: &sqlparser::ast::WildcardAdditionalOptions) -> SqlResult<()> {
-    let plain = options.opt_exclude.is_none() && options.opt_except.is_none() && options.opt_replace.is_none() && options.opt_rename.is_none() && options.opt_ilike.is_none();
+    let plain = options.opt_exclude.is_none()
+        && options.opt_except.is_none()
+        && options.opt_replace.is_none()
+        && options.opt_rename.is_none()
+        && options.opt_ilike.is_none();
     if plain { Ok(()) } else { Err(SqlError::unsupported(at, "'*' with EXCEPT, REPLACE or RENAME")) }
 }
 

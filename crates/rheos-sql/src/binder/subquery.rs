@@ -53,7 +53,9 @@ impl Binder<'_> {
                 let mut items = Vec::new();
                 for item in &select.projection {
                     match item {
-                        SelectItem::UnnamedExpr(e) | SelectItem::ExprWithAlias { expr: e, .. } => items.push(ExprBinder::plain(&core.scope, "SELECT").bind(e)?),
+                        SelectItem::UnnamedExpr(e) | SelectItem::ExprWithAlias { expr: e, .. } => {
+                            items.push(ExprBinder::plain(&core.scope, "SELECT").bind(e)?)
+                        }
                         SelectItem::Wildcard(_) => items.extend(core.plan.all_columns()),
                         other => return Err(SqlError::unsupported(other, "this select item in a subquery of IN")),
                     }
@@ -118,7 +120,7 @@ fn mentions_aggregate(ast: &Ast) -> bool {
     match ast {
         Ast::Function(f) => {
             let name = f.name.to_string().to_uppercase();
-            rheos_operators::spec::aggregate::names().any(|n| n == name) || super::expr::arguments(f).is_ok_and(|args| args.iter().any(mentions_aggregate))
+            super::expr::is_aggregate(&name) || super::expr::arguments(f).is_ok_and(|args| args.iter().any(mentions_aggregate))
         }
         Ast::Nested(e) | Ast::UnaryOp { expr: e, .. } => mentions_aggregate(e),
         Ast::BinaryOp { left, right, .. } => mentions_aggregate(left) || mentions_aggregate(right),

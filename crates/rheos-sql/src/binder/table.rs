@@ -15,8 +15,8 @@ use super::expr::ExprBinder;
 use super::scope::{Scope, ScopeColumn};
 use crate::catalog::{Table, simple_name};
 use crate::error::{SqlError, SqlResult};
-use crate::parser::{ColumnKind, CreateTable};
 use crate::optimizer::simplify::substitute;
+use crate::parser::{ColumnKind, CreateTable};
 use crate::plan::Column;
 use crate::suggest::did_you_mean;
 
@@ -79,7 +79,10 @@ impl Binder<'_> {
                 let is_time = |kind: &TypeKind| matches!(kind, TypeKind::Timestamp(p) | TypeKind::TimestampLtz(p) if *p <= 3);
                 let kind = &columns.fields[column].ty.kind;
                 if !is_time(kind) {
-                    let error = SqlError::at(&w.column, format!("a row time must be TIMESTAMP(3) or TIMESTAMP_LTZ(3) (precision at most 3), '{name}' is {kind}"));
+                    let error = SqlError::at(
+                        &w.column,
+                        format!("a row time must be TIMESTAMP(3) or TIMESTAMP_LTZ(3) (precision at most 3), '{name}' is {kind}"),
+                    );
                     return Err(error.hint(Some("compute one: ts AS TO_TIMESTAMP(text) or TO_TIMESTAMP_LTZ(ms, 3)".into())));
                 }
                 // The watermark may use computed columns: it is bound over all, then brought down to the physical ones.
@@ -93,7 +96,15 @@ impl Binder<'_> {
             }
         };
         let connector = options.get("connector").cloned().unwrap_or_default();
-        let spec = TableSpec { name: simple_name(&create.name)?, connector, schema: physical, primary_key, options, projection: None, predicates: vec![] };
+        let spec = TableSpec {
+            name: simple_name(&create.name)?,
+            connector,
+            schema: physical,
+            primary_key,
+            options,
+            projection: None,
+            predicates: vec![],
+        };
         Ok(Table { spec, columns, exprs, watermark })
     }
 }
@@ -133,7 +144,9 @@ fn check_options(registry: &Registry, create: &CreateTable) -> SqlResult<BTreeMa
         known.extend(info.options.iter().map(|o| o.key));
     } else if connector.takes_format {
         let formats = registry.formats().map(|f| f.name).collect::<Vec<_>>().join(", ");
-        return Err(SqlError::at(&create.name, format!("the connector '{name}' needs a format")).hint(Some(format!("'format' = one of {formats}"))));
+        return Err(
+            SqlError::at(&create.name, format!("the connector '{name}' needs a format")).hint(Some(format!("'format' = one of {formats}")))
+        );
     }
     for (key, _, key_span, _) in &create.options {
         // Options of single fields, `fields.<name>.kind`, are the connector's own to check.

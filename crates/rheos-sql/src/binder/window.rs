@@ -1,7 +1,8 @@
 //! Window table functions in FROM, and ROW_NUMBER() OVER in SELECT.
 
 use sqlparser::ast::{
-    Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, ObjectName, Select, Spanned, TableFactor, WindowSpec as OverSpec,
+    Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, ObjectName, Select, Spanned, TableFactor,
+    WindowSpec as OverSpec,
 };
 
 use rheos_core::types::TypeKind;
@@ -19,8 +20,18 @@ use crate::suggest::did_you_mean;
 
 const FUNCTIONS: [(&str, &[&str], usize, &str); 4] = [
     ("TUMBLE", &["DATA", "TIMECOL", "SIZE", "OFFSET"], 3, "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND [, offset])"),
-    ("HOP", &["DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"], 4, "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '10' SECOND [, offset])"),
-    ("CUMULATE", &["DATA", "TIMECOL", "STEP", "SIZE", "OFFSET"], 4, "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '1' HOUR [, offset])"),
+    (
+        "HOP",
+        &["DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"],
+        4,
+        "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '10' SECOND [, offset])",
+    ),
+    (
+        "CUMULATE",
+        &["DATA", "TIMECOL", "STEP", "SIZE", "OFFSET"],
+        4,
+        "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '1' HOUR [, offset])",
+    ),
     ("SESSION", &["DATA", "TIMECOL", "GAP"], 3, "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '10' MINUTE)"),
 ];
 
@@ -35,7 +46,9 @@ impl Binder<'_> {
         let wrong = |message: String| SqlError::at(at, message).hint(Some(format!("write {usage}"))).or_at(name.span());
         let arguments = by_parameter(list, parameters, *required).map_err(|m| wrong(format!("{function} {m}")))?;
         let argument = |parameter: &str| parameters.iter().position(|p| *p == parameter).and_then(|i| arguments[i].as_ref());
-        let (Some(data), Some(time)) = (argument("DATA"), argument("TIMECOL")) else { return Err(wrong(format!("{function} needs a table and a DESCRIPTOR"))) };
+        let (Some(data), Some(time)) = (argument("DATA"), argument("TIMECOL")) else {
+            return Err(wrong(format!("{function} needs a table and a DESCRIPTOR")));
+        };
 
         let (plan, keys) = self.bind_window_data(data)?;
         let time = descriptor(&plan, time).map_err(|e| e.hint(Some(format!("write {usage}"))))?;
@@ -129,10 +142,14 @@ fn by_parameter(list: &FunctionArgumentList, parameters: &[&str], required: usiz
 /// The column of `DESCRIPTOR(ts)`, which must be a row-time attribute.
 fn descriptor(plan: &Plan, ast: &Ast) -> SqlResult<usize> {
     let name = match ast {
-        Ast::Function(Function { name, args: FunctionArguments::List(list), .. }) if name.to_string().eq_ignore_ascii_case("DESCRIPTOR") => match list.args.as_slice() {
-            [FunctionArg::Unnamed(FunctionArgExpr::Expr(column))] => column,
-            _ => return Err(SqlError::at(ast, "DESCRIPTOR names one column")),
-        },
+        Ast::Function(Function { name, args: FunctionArguments::List(list), .. })
+            if name.to_string().eq_ignore_ascii_case("DESCRIPTOR") =>
+        {
+            match list.args.as_slice() {
+                [FunctionArg::Unnamed(FunctionArgExpr::Expr(column))] => column,
+                _ => return Err(SqlError::at(ast, "DESCRIPTOR names one column")),
+            }
+        }
         other => return Err(SqlError::at(other, "the time column is given as DESCRIPTOR(column)")),
     };
     let scope = Scope::of(plan, None);
@@ -144,7 +161,9 @@ fn descriptor(plan: &Plan, ast: &Ast) -> SqlResult<usize> {
         let message = format!("'{column}' ({}) is no row-time attribute: nothing says how far its time has come", ty.kind);
         let times: Vec<&str> = plan.columns.iter().filter(|c| c.row_time).map(|c| c.name.as_str()).collect();
         let hint = match times.as_slice() {
-            [] if ty.kind.is_timestamp() => format!("declare WATERMARK FOR `{column}` AS `{column}` - INTERVAL '5' SECOND in CREATE TABLE; expressions and aggregates lose it"),
+            [] if ty.kind.is_timestamp() => format!(
+                "declare WATERMARK FOR `{column}` AS `{column}` - INTERVAL '5' SECOND in CREATE TABLE; expressions and aggregates lose it"
+            ),
             [] => "a window needs a TIMESTAMP column with a WATERMARK in CREATE TABLE".into(),
             some => format!("there is {}", some.join(", ")),
         };
@@ -169,7 +188,9 @@ pub(super) struct RowNumber {
 impl OverCollector {
     pub(super) fn add(&mut self, ast: &Ast, name: &str, arguments: &[Ast], spec: &OverSpec, scope: &Scope<'_>) -> SqlResult<Expr> {
         if name != "ROW_NUMBER" {
-            return Err(SqlError::unsupported(ast, format!("{name} OVER")).hint(Some("ROW_NUMBER() OVER with a filter on it (Top-N) is".into())));
+            return Err(
+                SqlError::unsupported(ast, format!("{name} OVER")).hint(Some("ROW_NUMBER() OVER with a filter on it (Top-N) is".into()))
+            );
         }
         if !arguments.is_empty() || spec.window_frame.is_some() {
             return Err(SqlError::at(ast, "ROW_NUMBER() takes neither arguments nor a frame"));

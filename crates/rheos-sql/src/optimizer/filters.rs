@@ -69,7 +69,8 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
         Rel::WindowTable { input, time, window, keys } => {
             let base = input.columns.len();
             let session = matches!(window, WindowSpec::Session { .. });
-            let (below, above) = conditions.into_iter().partition(|c: &Expr| c.columns().iter().all(|i| *i < base && (!session || keys.contains(i))));
+            let (below, above) =
+                conditions.into_iter().partition(|c: &Expr| c.columns().iter().all(|i| *i < base && (!session || keys.contains(i))));
             let input = push(*input, below, registry)?;
             filtered(renamed(&plan, Plan::window_table(input, time, window, keys)), above)
         }
@@ -133,8 +134,12 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
                 }
             }
             let Some(end) = range.1 else {
-                let error = SqlError::new("ROW_NUMBER() OVER without an upper bound keeps and renumbers every row for ever, which is not supported");
-                return Err(error.hint(Some("filter it from outside: SELECT ... FROM (SELECT *, ROW_NUMBER() OVER (...) AS rn FROM t) WHERE rn <= 10".into())));
+                let error = SqlError::new(
+                    "ROW_NUMBER() OVER without an upper bound keeps and renumbers every row for ever, which is not supported",
+                );
+                return Err(error.hint(Some(
+                    "filter it from outside: SELECT ... FROM (SELECT *, ROW_NUMBER() OVER (...) AS rn FROM t) WHERE rn <= 10".into(),
+                )));
             };
             if end < range.0 {
                 return Err(SqlError::new("the condition on ROW_NUMBER() is never true: ranks count from 1"));
@@ -205,7 +210,13 @@ fn rank_bounds(condition: &Expr, rank: usize) -> Option<(u64, Option<u64>)> {
         Expr::Literal { value: Literal::Int(n), .. } => Some(*n),
         _ => None,
     };
-    let (operator, n) = if is_rank(left) { (function.as_str(), number(right)?) } else if is_rank(right) { (flip(function)?, number(left)?) } else { return None };
+    let (operator, n) = if is_rank(left) {
+        (function.as_str(), number(right)?)
+    } else if is_rank(right) {
+        (flip(function)?, number(left)?)
+    } else {
+        return None;
+    };
     let n = n.max(0) as u64;
     match operator {
         "=" => Some((n, Some(n))),
@@ -313,13 +324,18 @@ fn known_constants(plan: &Plan) -> Vec<Expr> {
     (0..plan.columns.len())
         .map(|i| {
             let ty = plan.columns[i].ty.clone();
-            let fixed = spec.predicates.iter().find(|p| p.comparison == Comparison::Equal && p.path.fields.is_empty() && p.path.column == i);
+            let fixed =
+                spec.predicates.iter().find(|p| p.comparison == Comparison::Equal && p.path.fields.is_empty() && p.path.column == i);
             match fixed.map(|p| &p.value) {
-                Some(PredicateValue::Int(n)) if ty.kind.is_integer() => Expr::Literal { value: Literal::Int(*n), ty: ty.with_nullable(false) },
+                Some(PredicateValue::Int(n)) if ty.kind.is_integer() => {
+                    Expr::Literal { value: Literal::Int(*n), ty: ty.with_nullable(false) }
+                }
                 Some(PredicateValue::Text(t)) if matches!(ty.kind, TypeKind::Varchar(_)) => {
                     Expr::Literal { value: Literal::Text(t.clone()), ty: ty.with_nullable(false) }
                 }
-                Some(PredicateValue::Bool(b)) if ty.kind == TypeKind::Boolean => Expr::Literal { value: Literal::Bool(*b), ty: ty.with_nullable(false) },
+                Some(PredicateValue::Bool(b)) if ty.kind == TypeKind::Boolean => {
+                    Expr::Literal { value: Literal::Bool(*b), ty: ty.with_nullable(false) }
+                }
                 _ => Expr::column(i, ty),
             }
         })

@@ -125,7 +125,8 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             let all: Vec<usize> = wanted.iter().copied().chain(condition.iter().flat_map(Expr::columns)).collect();
             let ends = window_ends.unzip();
             let lefts = sorted(all.iter().copied().filter(|i| *i < split).chain(left_keys.iter().copied()).chain(ends.0).collect());
-            let rights = sorted(all.iter().filter(|i| **i >= split).map(|i| i - split).chain(right_keys.iter().copied()).chain(ends.1).collect());
+            let rights =
+                sorted(all.iter().filter(|i| **i >= split).map(|i| i - split).chain(right_keys.iter().copied()).chain(ends.1).collect());
             let (left_map, right_map) = (positions(&lefts, split), positions(&rights, right.columns.len()));
             let (left, right) = (prune(*left, &lefts), prune(*right, &rights));
             let new_split = lefts.len();
@@ -186,7 +187,13 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
     }
 }
 
-fn prune_ordered(input: Plan, wanted: impl Iterator<Item = usize>, partition: &[usize], order: &[SortKey], extra: Option<usize>) -> (Plan, Vec<usize>) {
+fn prune_ordered(
+    input: Plan,
+    wanted: impl Iterator<Item = usize>,
+    partition: &[usize],
+    order: &[SortKey],
+    extra: Option<usize>,
+) -> (Plan, Vec<usize>) {
     let needed = sorted(wanted.chain(partition.iter().copied()).chain(order.iter().map(|o| o.column)).chain(extra).collect());
     let map = positions(&needed, input.columns.len());
     (prune(input, &needed), map)

@@ -32,9 +32,7 @@ fn try_fuse(plan: &Plan) -> Option<Plan> {
     if condition.as_ref().is_some_and(of_window) {
         return None;
     }
-    let used = |column: usize| {
-        keys.contains(&column) || calls.iter().any(|c| c.args.contains(&column) || c.filter == Some(column))
-    };
+    let used = |column: usize| keys.contains(&column) || calls.iter().any(|c| c.args.contains(&column) || c.filter == Some(column));
     if projections.iter().enumerate().any(|(i, p)| of_window(p) && used(i)) || keys.contains(start) || keys.contains(end) {
         return None;
     }

@@ -6,8 +6,8 @@
 use std::any::TypeId;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, UnaryOperator, Value,
-    ValueWithSpan,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
+    UnaryOperator, Value, ValueWithSpan,
 };
 use sqlparser::dialect::{Dialect, GenericDialect, Precedence};
 use sqlparser::keywords::Keyword;
@@ -105,9 +105,10 @@ impl Dialect for FlinkDialect {
             ("CEIL" | "CEILING" | "FLOOR", Token::LParen) => Some(ceil_floor(parser, &word, &name)),
             ("EXTRACT", Token::LParen) => Some(extract(parser, &word)),
             ("MAP", Token::LBracket) => Some(map_constructor(parser, &word)),
-            ("JSON_OBJECT" | "JSON_ARRAY" | "JSON_VALUE" | "JSON_QUERY" | "JSON_EXISTS" | "JSON_OBJECTAGG" | "JSON_ARRAYAGG", Token::LParen) => {
-                Some(json::parse(parser, &name))
-            }
+            (
+                "JSON_OBJECT" | "JSON_ARRAY" | "JSON_VALUE" | "JSON_QUERY" | "JSON_EXISTS" | "JSON_OBJECTAGG" | "JSON_ARRAYAGG",
+                Token::LParen,
+            ) => Some(json::parse(parser, &name)),
             _ => None,
         }
     }
@@ -135,7 +136,10 @@ impl Dialect for FlinkDialect {
             return Some(is_json(parser, expr, 3, true));
         }
         for (negated, between) in [(false, 0), (true, 1)] {
-            if (!negated || words[0] == "NOT") && words[between] == "BETWEEN" && (words[between + 1] == "SYMMETRIC" || words[between + 1] == "ASYMMETRIC") {
+            if (!negated || words[0] == "NOT")
+                && words[between] == "BETWEEN"
+                && (words[between + 1] == "SYMMETRIC" || words[between + 1] == "ASYMMETRIC")
+            {
                 let symmetric = words[between + 1] == "SYMMETRIC";
                 return Some(self.between(parser, expr, between + 2, negated, symmetric));
             }
@@ -150,7 +154,12 @@ impl FlinkDialect {
         let low = right_of(parser, skip, prec)?;
         parser.expect_keyword(Keyword::AND)?;
         let high = parser.parse_subexpr(prec)?;
-        let between = |low: Expr, high: Expr| Expr::Between { expr: Box::new(expr.clone()), negated: false, low: Box::new(low), high: Box::new(high) };
+        let between = |low: Expr, high: Expr| Expr::Between {
+            expr: Box::new(expr.clone()),
+            negated: false,
+            low: Box::new(low),
+            high: Box::new(high),
+        };
         let mut result = between(low.clone(), high.clone());
         if symmetric {
             result = Expr::BinaryOp { left: Box::new(result), op: BinaryOperator::Or, right: Box::new(between(high, low)) };
@@ -211,7 +220,13 @@ fn table_argument(parser: &mut Parser) -> Result<Expr, ParserError> {
     let mut args = vec![Expr::CompoundIdentifier(parts)];
     if parser.parse_keywords(&[Keyword::PARTITION, Keyword::BY]) {
         let parenthesised = parser.consume_token(&Token::LParen);
-        args.extend(parser.parse_comma_separated(Parser::parse_expr_of_partition)?);
+        loop {
+            args.push(Expr::Identifier(parser.parse_identifier()?));
+            if parser.peek_token_ref().token != Token::Comma || (!parenthesised && begins_argument(parser)) {
+                break;
+            }
+            parser.next_token();
+        }
         if parenthesised {
             parser.expect_token(&Token::RParen)?;
         }
@@ -219,15 +234,11 @@ fn table_argument(parser: &mut Parser) -> Result<Expr, ParserError> {
     Ok(call(TABLE, span, args))
 }
 
-/// The columns of PARTITION BY end where the next argument begins: `PARTITION BY a, b, DESCRIPTOR(ts)`.
-trait PartitionExpr {
-    fn parse_expr_of_partition(&mut self) -> Result<Expr, ParserError>;
-}
-
-impl PartitionExpr for Parser<'_> {
-    fn parse_expr_of_partition(&mut self) -> Result<Expr, ParserError> {
-        self.parse_identifier().map(Expr::Identifier)
-    }
+/// Whether what follows the comma is the next argument, `DESCRIPTOR(ts)` or `TIMECOL => ...`, and not one more column.
+fn begins_argument(parser: &Parser) -> bool {
+    matches!(parser.peek_nth_token_ref(2).token, Token::LParen | Token::RArrow)
+        || !matches!(parser.peek_nth_token_ref(1).token, Token::Word(_))
+        || matches!(&parser.peek_nth_token_ref(1).token, Token::Word(w) if w.keyword == Keyword::INTERVAL)
 }
 
 fn cast(parser: &mut Parser, word: &Word, name: &str) -> Result<Expr, ParserError> {
@@ -271,7 +282,8 @@ fn extract(parser: &mut Parser, _word: &Word) -> Result<Expr, ParserError> {
 fn map_constructor(parser: &mut Parser, _word: &Word) -> Result<Expr, ParserError> {
     let span = parser.next_token().span;
     parser.expect_token(&Token::LBracket)?;
-    let args = if parser.peek_token_ref().token == Token::RBracket { Vec::new() } else { parser.parse_comma_separated(Parser::parse_expr)? };
+    let args =
+        if parser.peek_token_ref().token == Token::RBracket { Vec::new() } else { parser.parse_comma_separated(Parser::parse_expr)? };
     parser.expect_token(&Token::RBracket)?;
     Ok(call(MAP, span, args))
 }

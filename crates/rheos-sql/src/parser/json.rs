@@ -82,7 +82,9 @@ fn object(parser: &mut Parser, name: &str, span: Span) -> Result<Expr, ParserErr
 
 fn array(parser: &mut Parser, name: &str, span: Span) -> Result<Expr, ParserError> {
     let mut args = Vec::new();
-    while parser.peek_token_ref().token != Token::RParen && !(word(parser, 0) == "ABSENT" || (word(parser, 0) == "NULL" && word(parser, 1) == "ON")) {
+    while parser.peek_token_ref().token != Token::RParen
+        && !(word(parser, 0) == "ABSENT" || (word(parser, 0) == "NULL" && word(parser, 1) == "ON"))
+    {
         args.push(parser.parse_expr()?);
         if !parser.consume_token(&Token::Comma) {
             break;
@@ -133,7 +135,12 @@ fn path_function(parser: &mut Parser, name: &str, span: Span) -> Result<Expr, Pa
             }
             let (mut empty, mut error) = ("NULL", "NULL");
             for _ in 0..2 {
-                for (words, mode) in [(&["NULL"][..], "NULL"), (&["EMPTY", "ARRAY"], "EMPTY ARRAY"), (&["EMPTY", "OBJECT"], "EMPTY OBJECT"), (&["ERROR"], "ERROR")] {
+                for (words, mode) in [
+                    (&["NULL"][..], "NULL"),
+                    (&["EMPTY", "ARRAY"], "EMPTY ARRAY"),
+                    (&["EMPTY", "OBJECT"], "EMPTY OBJECT"),
+                    (&["ERROR"], "ERROR"),
+                ] {
                     if take(parser, &[words, &["ON", "EMPTY"]].concat()) {
                         empty = mode;
                     }

@@ -145,7 +145,11 @@ pub(super) fn parse_statement(parser: &mut Parser) -> Result<Statement, ParserEr
         "SET" => parse_set(parser),
         "RESET" => {
             parser.next_token();
-            let key = if matches!(parser.peek_token_ref().token, Token::SingleQuotedString(_)) { Some(parser.parse_literal_string()?) } else { None };
+            let key = if matches!(parser.peek_token_ref().token, Token::SingleQuotedString(_)) {
+                Some(parser.parse_literal_string()?)
+            } else {
+                None
+            };
             Ok(Statement::Reset(key))
         }
         "INSERT" => Ok(Statement::Insert(parse_insert(parser)?)),

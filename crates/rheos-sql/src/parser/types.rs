@@ -90,8 +90,28 @@ fn parse_kind(parser: &mut Parser) -> Result<TypeKind, ParserError> {
         "ROW" => parse_row(parser)?,
         _ => {
             let known = [
-                "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES",
-                "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "ARRAY", "MAP", "MULTISET", "ROW",
+                "BOOLEAN",
+                "TINYINT",
+                "SMALLINT",
+                "INT",
+                "BIGINT",
+                "FLOAT",
+                "DOUBLE",
+                "DECIMAL",
+                "CHAR",
+                "VARCHAR",
+                "STRING",
+                "BINARY",
+                "VARBINARY",
+                "BYTES",
+                "DATE",
+                "TIME",
+                "TIMESTAMP",
+                "TIMESTAMP_LTZ",
+                "ARRAY",
+                "MAP",
+                "MULTISET",
+                "ROW",
             ];
             let hint = crate::suggest::nearest(&name, known).map_or(String::new(), |n| format!(" (did you mean {n}?)"));
             return parser.expected(&format!("a type{hint}"), token);
