@@ -34,7 +34,7 @@ pub enum WindowSpec {
         /// By how much they are shifted.
         offset_ms: i64,
     },
-    /// Windows of a key that end `gap_ms` after its last row; two rows exactly that far apart are in two windows.
+    /// Windows of a key that end `gap_ms` after its last row; two rows exactly that far apart are still in one.
     Session {
         /// The silence that ends one.
         gap_ms: i64,

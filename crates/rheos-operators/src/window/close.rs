@@ -45,11 +45,11 @@ impl WindowAggregate {
     /// Puts out what the watermark closes, until all is out or the collector is full.
     pub(super) fn close_windows(&mut self, out: &mut Collector) -> Result<Progress> {
         loop {
-            if let Some(closing) = self.closing.take() {
-                if let Some(unfinished) = self.put_out(closing, out)? {
-                    self.closing = Some(unfinished);
-                    return Ok(Progress::More);
-                }
+            if let Some(closing) = self.closing.take()
+                && let Some(unfinished) = self.put_out(closing, out)?
+            {
+                self.closing = Some(unfinished);
+                return Ok(Progress::More);
             }
             match self.open.next_closed(self.watermark) {
                 Some(window) => self.closing = Some(self.begin(window)?),

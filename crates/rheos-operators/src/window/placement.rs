@@ -36,9 +36,14 @@ impl Placement {
                 (start, end) = (slice.start.saturating_mul(units), slice.end.saturating_mul(units));
                 place = slicing.place(slice.end, watermark);
             }
-            self.push(row, place.map(|end| Window { end, start: 0 }));
+            match place {
+                Some(end) => {
+                    self.ends.push(end);
+                    self.keep(row);
+                }
+                None => self.drop_late(row),
+            }
         }
-        self.starts.clear();
         Ok(())
     }
 
@@ -49,7 +54,13 @@ impl Placement {
         for row in 0..rows {
             let start = starts.get_ms(row).ok_or_else(null_time)?;
             let window = Window { start, end: ends.get_ms(row).ok_or_else(null_time)? };
-            self.push(row, Some(window).filter(|w| !w.is_closed(watermark)));
+            if window.is_closed(watermark) {
+                self.drop_late(row);
+            } else {
+                self.ends.push(window.end);
+                self.starts.push(window.start);
+                self.keep(row);
+            }
         }
         Ok(())
     }
@@ -62,22 +73,17 @@ impl Placement {
     }
 
     #[inline]
-    fn push(&mut self, row: usize, place: Option<Window>) {
-        match place {
-            Some(window) => {
-                self.ends.push(window.end);
-                self.starts.push(window.start);
-                if self.late > 0 {
-                    self.kept.push(row as u32);
-                }
-            }
-            None => {
-                if self.late == 0 {
-                    self.kept.extend(0..row as u32);
-                }
-                self.late += 1;
-            }
+    fn keep(&mut self, row: usize) {
+        if self.late > 0 {
+            self.kept.push(row as u32);
         }
+    }
+
+    fn drop_late(&mut self, row: usize) {
+        if self.late == 0 {
+            self.kept.extend(0..row as u32);
+        }
+        self.late += 1;
     }
 }
 

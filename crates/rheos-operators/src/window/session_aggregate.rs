@@ -84,10 +84,8 @@ impl Operator for SessionAggregate {
     fn batch(&mut self, _: usize, batch: Batch, _: &mut Collector) -> Result<Progress> {
         let input = batch.into_columns()?;
         let keys: Vec<&ArrayRef> = self.spec.keys.iter().map(|k| input.column(*k)).collect();
-        let signs: Option<Vec<i8>> = match input.kinds().filter(|_| self.spec.input_retracts) {
-            Some(kinds) => Some(kinds.values().iter().map(|k| RowKind::from_byte(*k).sign() as i8).collect()),
-            None => None,
-        };
+        let kinds = input.kinds().filter(|_| self.spec.input_retracts);
+        let signs: Option<Vec<i8>> = kinds.map(|kinds| kinds.values().iter().map(|k| RowKind::from_byte(*k).sign() as i8).collect());
         self.sessions.assign(&keys, input.column(self.time), signs.as_deref(), self.watermark, &mut self.assigned)?;
         let Assigned { slots, rows, signs: kept_signs, late } = &self.assigned;
         let rows = Rows { slots, rows: (*late > 0).then_some(rows), signs: signs.map(|_| kept_signs.as_slice()) };

@@ -133,7 +133,8 @@ impl<V: SessionValues> Sessions<V> {
             if sign < 0 && session.window.start <= time && time < session.window.end {
                 return at;
             }
-            let overlaps = sign > 0 && session.window.start < window.end && window.start < session.window.end;
+            // Windows that only touch are one session, as in Flink: two rows exactly one gap apart.
+            let overlaps = sign > 0 && session.window.start <= window.end && window.start <= session.window.end;
             if overlaps && found != NO_SLOT {
                 // The row joins two sessions: this one goes into the one found before.
                 self.sessions[previous as usize].next = session.next;
