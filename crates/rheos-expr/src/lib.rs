@@ -15,3 +15,4 @@ pub mod functions;
 pub mod program;
 
 pub use expr::{EvalConfig, Expr, Literal};
+pub use functions::cast::is_time_zone;

@@ -33,10 +33,17 @@ impl Ascii {
         let mut digits = [b'0'; 20];
         let mut at = digits.len();
         let mut rest = value;
-        while rest > 0 {
+        while rest >= 100 {
+            at -= 2;
+            digits[at..at + 2].copy_from_slice(&PAIRS[(rest % 100) as usize]);
+            rest /= 100;
+        }
+        if rest >= 10 {
+            at -= 2;
+            digits[at..at + 2].copy_from_slice(&PAIRS[rest as usize]);
+        } else if rest > 0 {
             at -= 1;
-            digits[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
+            digits[at] = b'0' + rest as u8;
         }
         at = at.min(digits.len().saturating_sub(width));
         let digits = &digits[at..];
@@ -46,6 +53,17 @@ impl Ascii {
         }
     }
 }
+
+/// The digits of 0 to 99.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut i = 0;
+    while i < 100 {
+        pairs[i] = [b'0' + (i / 10) as u8, b'0' + (i % 10) as u8];
+        i += 1;
+    }
+    pairs
+};
 
 impl fmt::Write for Ascii {
     fn write_str(&mut self, s: &str) -> fmt::Result {

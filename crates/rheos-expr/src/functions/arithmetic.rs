@@ -21,7 +21,7 @@ use crate::function::{Arg, Call, Function, Signature, Value};
 /// What this family has.
 pub(crate) static FUNCTIONS: &[Function] = &[
     Function::new("+", "a + b", |args| resolve(Operator::Add, args), |call| eval(Operator::Add, call)).cheap(),
-    Function::new("-", "a - b", resolve_minus, eval_minus).cheap(),
+    Function::new("-", "a - b", resolve_minus, eval_minus).aliases(&["NEGATE"]).cheap(),
     Function::new("*", "a * b", |args| resolve(Operator::Multiply, args), |call| eval(Operator::Multiply, call)).cheap(),
     Function::new("/", "a / b", |args| resolve(Operator::Divide, args), |call| eval(Operator::Divide, call)),
     Function::new("MOD", "MOD(dividend, divisor)", |args| resolve(Operator::Remainder, args), |call| eval(Operator::Remainder, call))

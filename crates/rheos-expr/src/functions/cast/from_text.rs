@@ -14,7 +14,7 @@ use rheos_core::text::{parse_boolean, parse_date, parse_decimal, parse_double, p
 use rheos_core::types::{TypeKind, timestamp_unit};
 
 use super::Conversion;
-use super::zone::Zone;
+use crate::functions::time::zone::{Overlap, Zone};
 
 pub(super) fn conversion(to: &TypeKind, or_null: bool, zone: Zone) -> Result<Conversion> {
     use TypeKind as K;
@@ -56,8 +56,8 @@ fn timestamps(target: Target, precision: u8, zone: Option<Zone>) -> Conversion {
     let unit = timestamp_unit(precision);
     let parse = move |text: &str| {
         let local = truncate_to_precision(parse_timestamp(text, unit)?, unit, precision);
-        let offset = zone.map_or(0, |zone| zone.offset_at_local(local.div_euclid(per_second(unit))));
-        local.checked_sub(offset * per_second(unit))
+        let offset_s = zone.map_or(0, |zone| zone.offset_of_local(local.div_euclid(per_second(unit) / 1000), Overlap::Earlier));
+        local.checked_sub(i64::from(offset_s) * per_second(unit))
     };
     match unit {
         TimeUnit::Second | TimeUnit::Millisecond => target.numbers::<TimestampMillisecondType>(parse),

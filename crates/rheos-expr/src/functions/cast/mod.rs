@@ -10,9 +10,6 @@ mod temporal;
 #[cfg(test)]
 mod tests;
 mod to_text;
-mod zone;
-
-pub use zone::is_time_zone;
 
 use std::sync::Arc;
 
@@ -24,7 +21,7 @@ use rheos_core::types::{LogicalType, MAX_LENGTH, TypeKind};
 
 use crate::build::same_kind;
 use crate::expr::EvalConfig;
-use zone::Zone;
+use crate::functions::time::zone::Zone;
 
 /// How a column of one type becomes one of another.
 pub(crate) struct Conversion {
@@ -87,7 +84,7 @@ pub(crate) fn check(from: &TypeKind, to: &TypeKind) -> Result<(), String> {
 pub(crate) fn conversion(from: &LogicalType, to: &LogicalType, or_null: bool, config: &EvalConfig) -> Result<Conversion> {
     use TypeKind as K;
     let arrow = to.to_arrow();
-    let zone = || Zone::parse(&config.time_zone);
+    let zone = || session_zone(config);
     Ok(match (&from.kind, &to.kind) {
         (a, b) if same_kind(a, b) => Conversion::cheap(|array| Ok(Arc::clone(array))),
         (K::Null, _) => Conversion::cheap(move |array| Ok(new_null_array(&arrow, array.len()))),
@@ -99,6 +96,16 @@ pub(crate) fn conversion(from: &LogicalType, to: &LogicalType, or_null: bool, co
         (a, b) if a.is_temporal() && b.is_temporal() => temporal::conversion(a, b, or_null, zone()?)?,
         _ => nested::conversion(from, to, or_null, config)?,
     })
+}
+
+fn session_zone(config: &EvalConfig) -> Result<Zone> {
+    let wrong = || Error::config(format!("there is no time zone '{}'; 'UTC', 'Europe/Berlin' and '+02:00' are some", config.time_zone));
+    Zone::parse(&config.time_zone).ok_or_else(wrong)
+}
+
+/// Whether a session can have that time zone.
+pub fn is_time_zone(name: &str) -> bool {
+    Zone::parse(name).is_some()
 }
 
 fn is_number_like(kind: &TypeKind) -> bool {

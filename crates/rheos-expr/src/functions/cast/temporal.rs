@@ -11,15 +11,15 @@ use rheos_core::error::{Error, Result};
 use rheos_core::text::calendar::{MS_PER_DAY, convert_unit, per_second, truncate_to_precision};
 use rheos_core::types::{TypeKind, timestamp_unit};
 
-use super::zone::Zone;
 use super::{Conversion, refuse_new_nulls};
+use crate::functions::time::zone::{Overlap, Zone};
 
 /// Every conversion goes over the wall clock's time in the finer unit of the two.
 pub(super) fn conversion(from: &TypeKind, to: &TypeKind, or_null: bool, zone: Zone) -> Result<Conversion> {
     let (from, to) = (from.clone(), to.clone());
     let moves_clock = matches!((&from, &to), (TypeKind::TimestampLtz(_), _) | (_, TypeKind::TimestampLtz(_)))
         && !matches!((&from, &to), (TypeKind::TimestampLtz(_), TypeKind::TimestampLtz(_)))
-        && !zone.is_utc();
+        && zone != Zone::Fixed(0);
     let reader = zone_of(&from, zone, moves_clock);
     let writer = zone_of(&to, zone, moves_clock);
     let (source, target) = (unit_of(&from), unit_of(&to));
@@ -35,12 +35,18 @@ pub(super) fn conversion(from: &TypeKind, to: &TypeKind, or_null: bool, zone: Zo
         }
         let converted: PrimitiveArray<Int64Type> = numbers.unary_opt(|value| {
             let local = match reader {
-                Some(zone) => value.checked_add(zone.offset_at_utc(value.div_euclid(per_second(source))) * per_second(source))?,
+                Some(zone) => {
+                    let offset_s = zone.offset_at(value.div_euclid(per_second(source) / 1000));
+                    value.checked_add(i64::from(offset_s) * per_second(source))?
+                }
                 None => value,
             };
             let local = convert(local, &from, source, &to, target)?;
             match writer {
-                Some(zone) => local.checked_sub(zone.offset_at_local(local.div_euclid(per_second(target))) * per_second(target)),
+                Some(zone) => {
+                    let offset_s = zone.offset_of_local(local.div_euclid(per_second(target) / 1000), Overlap::Earlier);
+                    local.checked_sub(i64::from(offset_s) * per_second(target))
+                }
                 None => Some(local),
             }
         });

@@ -12,7 +12,7 @@ use rheos_core::text::{write_nested_value, write_timestamp};
 use rheos_core::types::{LogicalType, TypeKind, timestamp_unit};
 
 use super::Conversion;
-use super::zone::Zone;
+use crate::functions::time::zone::Zone;
 
 pub(super) fn conversion(from: &LogicalType, to: &TypeKind, zone: Zone) -> Conversion {
     let (pad, length) = match to {
@@ -145,7 +145,7 @@ fn timestamp(out: &mut String, array: &dyn Array, row: usize, precision: u8, zon
         DataType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, _) => value::<TimestampMicrosecondType>(array, row)?,
         _ => value::<TimestampNanosecondType>(array, row)?,
     };
-    let offset = zone.map_or(0, |zone| zone.offset_at_utc(instant.div_euclid(per_second(unit))));
-    write_timestamp(out, instant.wrapping_add(offset * per_second(unit)), unit, precision);
+    let offset_s = zone.map_or(0, |zone| zone.offset_at(instant.div_euclid(per_second(unit) / 1000)));
+    write_timestamp(out, instant.wrapping_add(i64::from(offset_s) * per_second(unit)), unit, precision);
     Some(())
 }

@@ -22,7 +22,7 @@ pub(super) mod round;
 mod tests;
 mod text;
 mod unit;
-mod zone;
+pub(super) mod zone;
 
 use unit::Unit;
 

@@ -5,7 +5,7 @@ use chrono_tz::Tz;
 
 /// A zone of the IANA database, or an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Zone {
+pub(crate) enum Zone {
     /// So many seconds east of UTC, always.
     Fixed(i32),
     /// A zone whose offset changes.
@@ -14,7 +14,7 @@ pub(super) enum Zone {
 
 /// Which of two readings of a wall clock holds when the clock was put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overlap {
+pub(crate) enum Overlap {
     /// The first, as `java.time` takes it.
     Earlier,
     /// Standard time, as `java.util.Calendar` takes it.
@@ -23,7 +23,7 @@ pub(super) enum Overlap {
 
 impl Zone {
     /// The zone of a name: `UTC`, `Europe/Berlin`, `GMT+8`, `UTC+08:00`, `+08:00`.
-    pub(super) fn parse(name: &str) -> Option<Zone> {
+    pub(crate) fn parse(name: &str) -> Option<Zone> {
         let name = name.trim();
         if matches!(name, "UTC" | "GMT" | "Z" | "Etc/UTC") {
             return Some(Zone::Fixed(0));
@@ -51,7 +51,7 @@ impl Zone {
     }
 
     /// Seconds east of UTC at an instant.
-    pub(super) fn offset_at(&self, utc_ms: i64) -> i32 {
+    pub(crate) fn offset_at(&self, utc_ms: i64) -> i32 {
         match self {
             Zone::Fixed(offset_s) => *offset_s,
             Zone::Named(tz) => naive(utc_ms).map_or(0, |utc| tz.offset_from_utc_datetime(&utc).fix().local_minus_utc()),
@@ -60,7 +60,7 @@ impl Zone {
 
     /// Seconds east of UTC when the wall clock shows a time. A time that the clock jumped over is read with the offset
     /// before the jump.
-    pub(super) fn offset_of_local(&self, local_ms: i64, overlap: Overlap) -> i32 {
+    pub(crate) fn offset_of_local(&self, local_ms: i64, overlap: Overlap) -> i32 {
         let tz = match self {
             Zone::Fixed(offset_s) => return *offset_s,
             Zone::Named(tz) => tz,
