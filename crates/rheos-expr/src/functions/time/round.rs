@@ -89,10 +89,9 @@ fn round_stamps(values: &Int64Array, per_second: i64, unit: Unit, up: bool, zone
     let round_local = |v: i64| match step {
         Some(step) => round_step(v, step, up),
         None => {
+            // As Flink: the date alone is rounded, so that ten o'clock on the first of a month is rounded up to midnight of it.
             let days = v.div_euclid(per_day) as i32;
-            let start = floor_days(unit, days);
-            let floor = i64::from(start) * per_day;
-            if up && floor != v { i64::from(next_days(unit, start)) * per_day } else { floor }
+            i64::from(round_days(unit, days, up)) * per_day
         }
     };
     if zone == Zone::Fixed(0) {
