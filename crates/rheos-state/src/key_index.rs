@@ -195,7 +195,7 @@ impl KeyIndex {
         Ok(())
     }
 
-    fn unpack<W: Word>(&self, words: impl Iterator<Item = W> + Clone + ExactSizeIterator) -> Result<Vec<ArrayRef>> {
+    fn unpack<W: Word>(&self, words: impl ExactSizeIterator<Item = W> + Clone) -> Result<Vec<ArrayRef>> {
         let mut shift = 0;
         let mut arrays = Vec::with_capacity(self.types.len());
         for ty in &self.types {

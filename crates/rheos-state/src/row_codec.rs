@@ -331,3 +331,6 @@ fn read_bytes<'a>(row: &'a [u8], cursor: &mut usize) -> &'a [u8] {
 fn too_much_text() -> Error {
     Error::restart("more than 2 GiB of text in one column of a batch")
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,8 @@ use super::count::Count;
 use super::ends::{First, Last, Single};
 use super::extreme::{BooleanExtreme, BytesExtreme, Extreme};
 use super::moments::{FloatMoments, IntegerMoments};
-use super::ordered::{Ordered, OrderedBytes, OrderedNumber, Percentile};
+use super::ordered::{Ordered, OrderedBytes, OrderedNumber};
+use super::percentile::Percentile;
 use super::sum::Sum;
 
 /// The functions, under their canonical names.

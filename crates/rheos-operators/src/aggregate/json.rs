@@ -132,7 +132,14 @@ fn write_value(out: &mut String, array: &dyn Array, row: usize) -> Result<()> {
             out.push('{');
             for i in 0..entries.len() {
                 separate(out, i);
-                write_text(out, &array_value_to_string(entries.column(0), i)?);
+                let mut key = String::new();
+                write_value(&mut key, entries.column(0).as_ref(), i)?;
+                // A text has its quotes already.
+                if key.starts_with('"') {
+                    out.push_str(&key)
+                } else {
+                    write_text(out, &key)
+                }
                 out.push(':');
                 write_value(out, entries.column(1).as_ref(), i)?;
             }

@@ -20,15 +20,17 @@ mod distinct;
 mod ends;
 mod extreme;
 mod function;
+mod grouped;
 mod json;
 #[cfg(test)]
 pub(crate) mod model;
 mod moments;
 mod multiset;
 mod ordered;
+mod percentile;
 mod set;
 mod sum;
 
 pub(crate) use accumulator::{Accumulator, Rows};
 pub(crate) use bag::Bag;
-pub(crate) use set::Grouped;
+pub(crate) use grouped::Grouped;

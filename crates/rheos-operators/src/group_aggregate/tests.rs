@@ -140,3 +140,36 @@ fn what_is_taken_back_from_an_unknown_group_is_counted_and_dropped() {
     assert_eq!(harness.metrics().bad_records.get(), 2);
     assert_eq!(harness.metrics().state_rows.get(), 1);
 }
+
+fn one(calls: Vec<AggregateCall>, retracts: bool) -> OperatorHarness {
+    OperatorHarness::open(operator(&spec(&[], calls, retracts, true))).unwrap()
+}
+
+#[test]
+fn a_subquery_used_as_a_value_may_be_updated_but_not_have_two_rows() {
+    let mut harness = one(vec![call("SINGLE_VALUE", &[model::K], None, false)], true);
+    assert_eq!(changes(&harness.push(batch(&[(row(Some(1), true), 1)])).unwrap()), ["+I 1"]);
+    let update = [(row(Some(2), true), 1), (row(Some(1), true), -1)];
+    assert_eq!(changes(&harness.push(batch(&update)).unwrap()), ["-U 1", "+U 2"]);
+    let error = harness.push(batch(&[(row(None, true), 1)])).unwrap_err();
+    assert!(error.to_string().contains("more than one row"), "{error}");
+}
+
+#[test]
+fn a_json_object_keeps_the_last_value_of_a_key_in_its_first_place() {
+    let mut harness = one(vec![call("JSON_OBJECTAGG", &[model::G, model::K], None, false)], false);
+    let entry = |g: &str, k| (Row { g: Some(g.into()), ..row(k, true) }, 1);
+    let out = harness.push(batch(&[entry("a\"", Some(1)), entry("b", None), entry("a\"", Some(2))])).unwrap();
+    assert_eq!(changes(&out), [r#"+I {"a\"":2,"b":null}"#]);
+    let error = harness.push(batch(&[(Row { g: None, ..row(Some(1), true) }, 1)])).unwrap_err();
+    assert!(error.to_string().contains("key"), "{error}");
+}
+
+#[test]
+fn state_of_another_query_is_refused() {
+    let mut harness = counts(false, true);
+    harness.push(batch(&[(row(Some(1), true), 1)])).unwrap();
+    let other = spec(&[model::G], vec![call("COUNT", &[], None, false)], false, true);
+    let error = OperatorHarness::open_at(operator(&other), 0, 1, &[harness.snapshot().unwrap()]).err().unwrap();
+    assert!(error.to_string().contains("cannot become state of columns"), "{error}");
+}

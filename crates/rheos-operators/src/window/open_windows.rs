@@ -116,7 +116,7 @@ impl OpenWindows {
         for slice in self.slices.keys() {
             let ends = slicing.windows_of(slice.end);
             let Some(first) = ends.first_open(watermark.max(counted_until.saturating_sub(1))) else { continue };
-            count += (ends.last - first) / ends.step_ms + 1;
+            count += ends.last.saturating_sub(first) / ends.step_ms + 1;
             counted_until = ends.last;
         }
         count

@@ -56,17 +56,6 @@ pub(super) fn model_of(window: WindowSpec, calls: &[AggregateCall], input: &[(Ve
     results
 }
 
-/// The same without late rows where rows are taken back: a late row that is taken back would be missed in a session that has
-/// come to where it was.
-fn session_input(seed: u64, retracts: bool) -> Vec<(Vec<Change>, i64)> {
-    let mut input = random_input(seed, retracts);
-    if retracts {
-        let last = input.len() - 1;
-        input[..last].iter_mut().enumerate().for_each(|(i, (_, watermark))| *watermark = START + i as i64 * 20 + 19);
-    }
-    input
-}
-
 /// Sessions of each key, row by row; also how many rows are late.
 pub(super) fn model_of_sessions(gap: i64, calls: &[AggregateCall], input: &[(Vec<Change>, i64)]) -> (Vec<Vec<String>>, i64) {
     type Session = (i64, i64, Vec<Change>);
