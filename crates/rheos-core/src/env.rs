@@ -80,12 +80,14 @@ impl Clock for ManualClock {
     }
 }
 
-/// The real time of day and elapsed time, for whoever implements [`Clock`] on a runtime that can wait.
+/// The real time of day, for whoever implements [`Clock`] on a runtime that can wait.
+#[allow(clippy::disallowed_methods)] // the one place that takes the time
 pub fn system_now_ms() -> TimestampMs {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as TimestampMs)
 }
 
 /// Nanoseconds since this process first asked.
+#[allow(clippy::disallowed_methods)] // the one place that takes the time
 pub fn system_monotonic_ns() -> u64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64

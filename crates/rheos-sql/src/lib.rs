@@ -20,5 +20,7 @@ pub mod optimizer;
 pub mod parser;
 pub mod plan;
 mod suggest;
+#[cfg(test)]
+mod tests;
 
 pub use error::{SqlError, SqlResult};

@@ -352,6 +352,7 @@ impl Plan {
     }
 
     /// GROUP BY with windows. `names` are for the aggregates; `time_ty` is the type of the row time.
+    #[allow(clippy::too_many_arguments)] // the parts of one clause
     pub fn window_aggregate(
         input: Plan,
         windowing: Windowing,

@@ -30,7 +30,7 @@ impl FoldedTable {
                 if column > 0 {
                     line.push('\t');
                 }
-                write_value(&mut line, batch.column(column).as_ref(), row, &field.ty);
+                write_value(&mut line, batch.column(column).as_ref(), row, &field.ty)?;
             }
             let sign = batch.kind(row).sign();
             match self.rows.get_mut(&line) {

@@ -163,7 +163,7 @@ impl Session {
     }
 
     fn binder(&self) -> Binder<'_> {
-        Binder::new(&self.catalog, &self.registry, self.settings.eval_config())
+        Binder::new(&self.catalog, &self.registry)
     }
 
     fn plan(&self, query: &sqlparser_query::Query) -> SqlResult<Plan> {

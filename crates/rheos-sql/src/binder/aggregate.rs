@@ -142,7 +142,7 @@ pub(super) fn group(input: Plan, grouping: Grouping, collector: AggregateCollect
     let mut projections = keys.clone();
     let shared_from = if several { keys.len() } else { 0 };
     let mut calls = Vec::new();
-    let mut column_of = |expr: &Expr, projections: &mut Vec<Expr>| {
+    let column_of = |expr: &Expr, projections: &mut Vec<Expr>| {
         projections.iter().skip(shared_from).position(|p| p == expr).map(|i| i + shared_from).unwrap_or_else(|| {
             projections.push(expr.clone());
             projections.len() - 1

@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 pub(crate) use query::and_all;
 
 use rheos_core::registry::Registry;
-use rheos_expr::EvalConfig;
 use sqlparser::ast::{Ident, Query};
 
 use crate::catalog::Catalog;
@@ -30,7 +29,6 @@ const MAX_QUERY_DEPTH: usize = 64;
 pub struct Binder<'a> {
     catalog: &'a Catalog,
     registry: &'a Registry,
-    config: EvalConfig,
     /// WITH queries in sight, innermost last.
     ctes: Vec<BTreeMap<String, Cte>>,
     depth: usize,
@@ -44,8 +42,8 @@ struct Cte {
 
 impl<'a> Binder<'a> {
     /// A binder over what the session knows.
-    pub fn new(catalog: &'a Catalog, registry: &'a Registry, config: EvalConfig) -> Self {
-        Binder { catalog, registry, config, ctes: Vec::new(), depth: 0 }
+    pub fn new(catalog: &'a Catalog, registry: &'a Registry) -> Self {
+        Binder { catalog, registry, ctes: Vec::new(), depth: 0 }
     }
 
     /// Binds a query that stands alone.

@@ -211,7 +211,7 @@ impl Binder<'_> {
     }
 
     fn bind_grouping_element(&mut self, ast: &Ast, scope: &Scope<'_>) -> SqlResult<Vec<Vec<Expr>>> {
-        let mut bind = |list: &[Ast]| list.iter().map(|e| ExprBinder::plain(scope, "GROUP BY").bind(e)).collect::<SqlResult<Vec<Expr>>>();
+        let bind = |list: &[Ast]| list.iter().map(|e| ExprBinder::plain(scope, "GROUP BY").bind(e)).collect::<SqlResult<Vec<Expr>>>();
         Ok(match ast {
             Ast::GroupingSets(sets) => sets.iter().map(|s| bind(s)).collect::<SqlResult<_>>()?,
             Ast::Rollup(parts) => {

@@ -21,11 +21,10 @@ pub(super) fn merge(plan: Plan) -> Plan {
         }
         _ => None,
     };
-    let plan = match merged {
-        Some(m) => merge_identity(renamed(&plan, m)),
-        None => merge_identity(plan),
-    };
-    plan
+    merge_identity(match merged {
+        Some(m) => renamed(&plan, m),
+        None => plan,
+    })
 }
 
 fn merge_identity(plan: Plan) -> Plan {

@@ -11,6 +11,8 @@ use super::parse_query;
 use super::types::parse_type;
 
 /// A statement.
+// There are a few of them in a script: their size does not matter.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 pub enum Statement {
     /// CREATE TABLE
@@ -71,6 +73,7 @@ pub struct ColumnDefinition {
 }
 
 /// What a column is.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 pub enum ColumnKind {
     /// Read from the connector.
@@ -190,7 +193,7 @@ fn parse_create(parser: &mut Parser) -> Result<Statement, ParserError> {
     if parser.parse_keywords(&[Keyword::OR, Keyword::REPLACE]) {
         return parser.expected("CREATE TABLE or CREATE VIEW (OR REPLACE is not supported yet)", parser.peek_token());
     }
-    parser.parse_keyword(Keyword::TEMPORARY);
+    let _ = parser.parse_keyword(Keyword::TEMPORARY);
     let token = parser.peek_token();
     if parser.parse_keyword(Keyword::TABLE) {
         parse_create_table(parser).map(Statement::CreateTable)
@@ -313,7 +316,7 @@ fn parse_create_view(parser: &mut Parser) -> Result<CreateView, ParserError> {
 
 fn parse_drop(parser: &mut Parser) -> Result<Statement, ParserError> {
     parser.expect_keyword(Keyword::DROP)?;
-    parser.parse_keyword(Keyword::TEMPORARY);
+    let _ = parser.parse_keyword(Keyword::TEMPORARY);
     let view = if parser.parse_keyword(Keyword::VIEW) {
         true
     } else {

@@ -25,7 +25,7 @@ fn parse_nullability(parser: &mut Parser) -> bool {
     if parser.parse_keywords(&[Keyword::NOT, Keyword::NULL]) {
         return false;
     }
-    parser.parse_keyword(Keyword::NULL);
+    let _ = parser.parse_keyword(Keyword::NULL);
     true
 }
 
@@ -41,7 +41,7 @@ fn parse_kind(parser: &mut Parser) -> Result<TypeKind, ParserError> {
         "BIGINT" => TypeKind::BigInt,
         "FLOAT" => TypeKind::Float,
         "DOUBLE" => {
-            parser.parse_keyword(Keyword::PRECISION);
+            let _ = parser.parse_keyword(Keyword::PRECISION);
             TypeKind::Double
         }
         "DECIMAL" | "DEC" | "NUMERIC" => parse_decimal(parser)?,
@@ -56,7 +56,7 @@ fn parse_kind(parser: &mut Parser) -> Result<TypeKind, ParserError> {
         "DATE" => TypeKind::Date,
         "TIME" => {
             let precision = precision(parser, 0, 9)?;
-            parser.parse_keywords(&[Keyword::WITHOUT, Keyword::TIME, Keyword::ZONE]);
+            let _ = parser.parse_keywords(&[Keyword::WITHOUT, Keyword::TIME, Keyword::ZONE]);
             TypeKind::Time(precision)
         }
         "TIMESTAMP" => {
@@ -71,7 +71,7 @@ fn parse_kind(parser: &mut Parser) -> Result<TypeKind, ParserError> {
                 parser.expect_keyword(Keyword::ZONE)?;
                 TypeKind::TimestampLtz(precision)
             } else {
-                parser.parse_keywords(&[Keyword::WITHOUT, Keyword::TIME, Keyword::ZONE]);
+                let _ = parser.parse_keywords(&[Keyword::WITHOUT, Keyword::TIME, Keyword::ZONE]);
                 TypeKind::Timestamp(precision)
             }
         }
