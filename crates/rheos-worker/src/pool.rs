@@ -10,7 +10,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::JoinHandle;
 
@@ -111,7 +111,12 @@ impl Drop for TaskPool {
         let live = std::mem::take(&mut queue.live);
         drop(queue);
         for task in live.into_values() {
-            let future = task.lock().take();
+            // A future that is locked is the one that drops the pool: it ends when it next waits, with its thread.
+            let future = match task.future.try_lock() {
+                Ok(mut slot) => slot.take(),
+                Err(TryLockError::Poisoned(slot)) => slot.into_inner().take(),
+                Err(TryLockError::WouldBlock) => None,
+            };
             drop(future);
         }
     }
@@ -275,6 +280,19 @@ mod tests {
         let (done, result) = mpsc::channel();
         pool.spawn(async { panic!("expected in this test") });
         pool.spawn(async move { done.send(()).unwrap() });
+        result.recv().unwrap();
+    }
+
+    #[test]
+    fn a_task_may_drop_its_own_pool() {
+        let (_runtime, pool) = pool(2);
+        let (hand_over, handed) = mpsc::channel::<TaskPool>();
+        let (done, result) = mpsc::channel();
+        pool.spawn(async move {
+            drop(handed.recv().unwrap());
+            done.send(()).unwrap();
+        });
+        hand_over.send(pool).unwrap();
         result.recv().unwrap();
     }
 
