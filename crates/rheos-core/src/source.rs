@@ -51,6 +51,13 @@ pub trait SourceReader: Send {
 
     /// The splits with their positions after the last rows returned by [`SourceReader::next`].
     fn positions(&self) -> Result<Vec<Split>>;
+
+    /// Whether the reader now asks that split for rows. One that waits for its turn behind others is not idle, however long it
+    /// gives no rows.
+    fn is_polled(&self, split: usize) -> bool {
+        let _ = split;
+        true
+    }
 }
 
 /// What the planner must know of a source table.

@@ -46,6 +46,7 @@ impl SourceTask {
         self.rest.chain.open()?;
         loop {
             self.rest.output.breathe().await;
+            self.watermarks.polled(|split| self.reader.is_polled(split), self.rest.output.active_ns());
             self.rest.fire_timers(&mut self.watermarks).await?;
             match self.next().await? {
                 SourceEvent::Rows { split, batch } => {

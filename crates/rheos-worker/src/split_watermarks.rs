@@ -6,7 +6,7 @@ use rheos_core::{Batch, Result};
 
 /// Knows how far event time is on each split.
 ///
-/// Idleness is measured on a clock of the caller's (`active_ns`) that stands still while the task waits for its output: a
+/// Idleness counts only while a split is polled: one that waits for its turn holds the watermark back. It is measured on a clock of the caller's (`active_ns`) that stands still while the task waits for its output: a
 /// split that is not polled for that reason is not idle.
 pub(crate) struct SplitWatermarks {
     /// Empty where the table declares no watermark.
@@ -18,10 +18,17 @@ pub(crate) struct SplitWatermarks {
 
 #[derive(Debug, Clone, Copy)]
 struct SplitState {
-    /// When it last had rows.
+    /// When it last had rows or began to be polled.
     rows_at_ns: u64,
+    polled: bool,
     idle: bool,
     ended: bool,
+}
+
+impl SplitState {
+    fn may_become_idle(&self) -> bool {
+        self.polled && !self.idle && !self.ended
+    }
 }
 
 /// The rows up to `end` are followed by these watermarks.
@@ -35,8 +42,21 @@ impl SplitWatermarks {
     /// For `splits` splits that have been polled since `active_ns`. There is a generator for each, or none at all.
     pub(crate) fn new(generators: Vec<Box<dyn WatermarkGenerator>>, splits: usize, idle_timeout_ms: Option<u64>, active_ns: u64) -> Self {
         let idle_timeout_ns = idle_timeout_ms.map(|ms| ms.saturating_mul(1_000_000));
-        let state = SplitState { rows_at_ns: active_ns, idle: false, ended: false };
+        let state = SplitState { rows_at_ns: active_ns, polled: true, idle: false, ended: false };
         SplitWatermarks { generators, merger: WatermarkMerger::new(splits), splits: vec![state; splits], idle_timeout_ns }
+    }
+
+    /// The reader polls these splits from now on.
+    pub(crate) fn polled(&mut self, is_polled: impl Fn(usize) -> bool, active_ns: u64) {
+        if self.idle_timeout_ns.is_none() {
+            return;
+        }
+        for (i, split) in self.splits.iter_mut().enumerate() {
+            let was_polled = std::mem::replace(&mut split.polled, is_polled(i));
+            if split.polled && !was_polled {
+                split.rows_at_ns = active_ns;
+            }
+        }
     }
 
     /// A split has rows: what is to be said before them.
@@ -94,7 +114,7 @@ impl SplitWatermarks {
     /// When the next split becomes idle if no rows come.
     pub(crate) fn next_idle_ns(&self) -> Option<u64> {
         let timeout_ns = self.idle_timeout_ns?;
-        self.splits.iter().filter(|s| !s.idle && !s.ended).map(|s| s.rows_at_ns.saturating_add(timeout_ns)).min()
+        self.splits.iter().filter(|s| s.may_become_idle()).map(|s| s.rows_at_ns.saturating_add(timeout_ns)).min()
     }
 
     /// Finds splits that have become idle: what is to be said.
@@ -102,7 +122,7 @@ impl SplitWatermarks {
         let Some(timeout_ns) = self.idle_timeout_ns else { return Vec::new() };
         let mut said = Vec::new();
         for (i, split) in self.splits.iter_mut().enumerate() {
-            if !split.idle && !split.ended && active_ns >= split.rows_at_ns.saturating_add(timeout_ns) {
+            if split.may_become_idle() && active_ns >= split.rows_at_ns.saturating_add(timeout_ns) {
                 split.idle = true;
                 said.extend(self.merger.update(i, Watermark::Idle));
             }
@@ -175,6 +195,21 @@ mod tests {
         assert_eq!(s.after_rows(1, &rows(&[4])).unwrap(), vec![], "behind what was said");
         assert_eq!(s.after_rows(1, &rows(&[12])).unwrap(), vec![At(12)]);
         assert_eq!(s.end(), vec![At(MAX_WATERMARK)]);
+    }
+
+    #[test]
+    fn a_split_that_waits_for_its_turn_is_not_idle_and_holds_the_watermark_back() {
+        let mut s = splits(2, Some(1));
+        s.polled(|split| split == 0, 0);
+        s.after_rows(0, &rows(&[10])).unwrap();
+        assert_eq!(s.next_idle_ns(), Some(1_000_000));
+        assert_eq!(s.idle(5_000_000), vec![], "split 0 is idle, split 1 waits");
+        assert_eq!(s.next_idle_ns(), None);
+        assert_eq!(s.split_end(0), vec![]);
+        s.polled(|split| split == 1, 6_000_000);
+        s.polled(|split| split == 1, 6_500_000);
+        assert_eq!(s.next_idle_ns(), Some(7_000_000), "its clock starts with its turn");
+        assert_eq!(s.after_rows(1, &rows(&[4])).unwrap(), vec![At(4)]);
     }
 
     #[test]

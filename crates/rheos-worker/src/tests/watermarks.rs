@@ -98,3 +98,16 @@ async fn timers_of_processing_time_fire_while_the_input_is_silent() {
         }
     }
 }
+
+#[tokio::test]
+async fn rows_of_a_split_that_waited_for_its_turn_are_not_late() {
+    let mut world = World::new();
+    // The clock moves by the time-out whenever the reader has nothing.
+    let first = vec![rows(&[10]), Act::Silent(5), rows(&[20])];
+    let second = vec![Act::After(0), rows(&[5]), rows(&[6])];
+    let source = world.source(1, vec![first, second], World::watermark(Some(1000), false));
+    let sink = world.sink(1);
+    world.forward(source, sink);
+    world.run(&Env::manual(1)).await.unwrap();
+    assert_eq!(world.sunk.lines_of(0), ["0:10@10", "0:20@20", "0:5@5", "W 5", "0:6@6", "W 6", "W end"]);
+}
