@@ -46,6 +46,12 @@ pub trait Sink: Send {
 pub trait Committer: Send {
     /// Commits every token; one that was committed before is passed over.
     fn commit(&mut self, tokens: &[CommitToken]) -> Result<()>;
+
+    /// Throws away what the tokens name: they were never committed, and never will be.
+    fn abort(&mut self, tokens: &[CommitToken]) -> Result<()> {
+        let _ = tokens;
+        Ok(())
+    }
 }
 
 /// What the planner must know of a sink table.

@@ -112,6 +112,32 @@ async fn output_is_committed_once_after_all_subtasks_have_ended() {
     assert_eq!(seen.closed, 3);
 }
 
+/// The first of two subtasks has prepared its output; then the other does `act`.
+fn half_prepared(act: Act) -> World {
+    let mut world = World::new();
+    let source = world.source(2, vec![vec![rows()], vec![Act::UntilPrepared(1), act]], None);
+    let sink = world.sink(2);
+    world.forward(source, sink);
+    world
+}
+
+#[tokio::test]
+async fn what_some_subtasks_prepared_is_thrown_away_when_another_fails_or_the_job_is_cancelled() {
+    let failed = half_prepared(Act::Fail("no number"));
+    failed.run(&system_env()).await.unwrap_err();
+    let cancelled = half_prepared(Act::Stuck);
+    let job = cancelled.start(&system_env()).unwrap();
+    while cancelled.sunk.seen().prepared.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    job.cancel();
+    assert_eq!(job.wait().await.unwrap(), JobEnd::Cancelled);
+    for world in [failed, cancelled] {
+        let seen = world.sunk.seen();
+        assert_eq!((&seen.aborts, seen.commits.len()), (&vec![vec![json!(0)]], 0));
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_be_made_is_told_before_anything_runs() {
     let mut world = World::new();
