@@ -1,7 +1,8 @@
 //! Makes part files visible once the snapshot that they belong to is complete.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rheos_core::sink::{CommitToken, Committer};
@@ -21,18 +22,39 @@ pub(super) struct Renamer;
 
 impl Committer for Renamer {
     fn commit(&mut self, tokens: &[CommitToken]) -> Result<()> {
-        let mut folders = BTreeSet::new();
+        // Each with whether a file was renamed in it. Where none was, a commit before this one may have been cut short between
+        // renaming and making durable, unless whoever reads the files has taken the folder away.
+        let mut folders: BTreeMap<PathBuf, bool> = BTreeMap::new();
         for token in tokens {
-            let file: PendingFile = serde_json::from_value(token.payload.clone())
-                .map_err(|e| Error::from(e).context(format!("commit token of sink '{}'", token.sink)))?;
-            reveal(&file)?;
-            folders.extend(file.name.parent().map(Path::to_path_buf));
+            let file = pending(token)?;
+            let renamed = reveal(&file)?;
+            if let Some(folder) = file.name.parent() {
+                *folders.entry(folder.to_path_buf()).or_default() |= renamed;
+            }
         }
-        folders.iter().try_for_each(|folder| sync_folder(folder))
+        folders.iter().filter(|(folder, renamed)| **renamed || folder.exists()).try_for_each(|(folder, _)| sync_folder(folder))
+    }
+
+    fn abort(&mut self, tokens: &[CommitToken]) -> Result<()> {
+        for token in tokens {
+            let file = pending(token)?;
+            match fs::remove_file(&file.temporary) {
+                Err(e) if e.kind() != ErrorKind::NotFound => {
+                    return Err(Error::restart(format!("cannot remove '{}': {e}", file.temporary.display())).caused_by(e));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 
-fn reveal(file: &PendingFile) -> Result<()> {
+fn pending(token: &CommitToken) -> Result<PendingFile> {
+    serde_json::from_value(token.payload.clone()).map_err(|e| Error::from(e).context(format!("commit token of sink '{}'", token.sink)))
+}
+
+/// Gives a file its name; says whether that was still to be done.
+fn reveal(file: &PendingFile) -> Result<bool> {
     let (is_pending, is_there) = (file.temporary.exists(), file.name.exists());
     match (is_pending, is_there) {
         (true, true) => Err(Error::config(format!(
@@ -41,12 +63,13 @@ fn reveal(file: &PendingFile) -> Result<()> {
             file.temporary.display()
         ))),
         (true, false) => fs::rename(&file.temporary, &file.name)
+            .map(|()| true)
             .map_err(|e| Error::restart(format!("cannot publish '{}': {e}", file.name.display())).caused_by(e)),
-        (false, true) => Ok(()),
+        (false, true) => Ok(false),
         (false, false) => {
             // Published before, and taken away by whoever reads it.
             tracing::warn!(file = %file.name.display(), "a part file that was to be published is gone");
-            Ok(())
+            Ok(false)
         }
     }
 }

@@ -163,14 +163,15 @@ impl Part {
         written.map_err(|e| failed(&self.names.temporary, e))
     }
 
-    /// Completes the file and makes it durable.
-    fn close(self) -> Result<PendingFile> {
+    /// Completes the file and makes it durable. Its names are among `closed` first: after a failure it is to be removed.
+    fn close(self, closed: &mut Vec<PendingFile>) -> Result<()> {
+        let temporary = self.names.temporary.clone();
+        closed.push(self.names);
         let synced = match self.out {
             Out::Plain(file) => file.sync_all(),
             Out::Gzip(file) => file.finish().and_then(|file| file.sync_all()),
         };
-        synced.map_err(|e| failed(&self.names.temporary, e))?;
-        Ok(self.names)
+        synced.map_err(|e| failed(&temporary, e))
     }
 }
 
@@ -199,7 +200,7 @@ fn write_out(
     if part.bytes >= settings.file_bytes
         && let Some(part) = open.take()
     {
-        closed.push(part.close()?);
+        part.close(closed)?;
     }
     Ok(())
 }
@@ -222,7 +223,7 @@ impl Sink for PartWriter {
         let PartWriter { settings, prefix, next, text, open, closed, .. } = self;
         write_out(text, open, closed, settings, prefix, next)?;
         if let Some(part) = open.take() {
-            closed.push(part.close()?);
+            part.close(closed)?;
         }
         if closed.is_empty() {
             return Ok(Vec::new());

@@ -1,6 +1,8 @@
 //! Reads files, one split each.
 
-use futures_util::future::BoxFuture;
+use std::task::Poll;
+
+use futures_util::future::{BoxFuture, poll_fn};
 use rheos_core::connector::TableSpec;
 use rheos_core::operator::OperatorContext;
 use rheos_core::source::{SourceDescription, SourceEvent, SourceFactory, SourceReader, Split};
@@ -13,6 +15,8 @@ use crate::format::{Decoder, Format};
 
 /// A batch is handed over when it was made of so many bytes, however few rows it has.
 const MAX_BATCH_BYTES: u64 = 8 << 20;
+/// After so many bytes without a row the reader lets others run, and hears of a cancellation.
+pub(super) const YIELD_BYTES: u64 = 8 << 20;
 
 /// The source.
 #[derive(Debug)]
@@ -75,12 +79,13 @@ struct FileReader {
 }
 
 impl FileReader {
-    fn read(&mut self, max_rows: usize) -> Result<SourceEvent> {
-        let Some(split) = self.splits.get_mut(self.current) else { return Ok(SourceEvent::End) };
+    /// What comes next, or nothing when many bytes held no row: then it is to be called again.
+    fn read(&mut self, max_rows: usize) -> Result<Option<SourceEvent>> {
+        let Some(split) = self.splits.get_mut(self.current) else { return Ok(Some(SourceEvent::End)) };
         let input = match &mut self.input {
             Some(input) => input,
             None => {
-                self.decoder.begin(split.position.line);
+                self.decoder.begin(split.position.line, split.position.offset == 0);
                 self.input.insert(Input::open(&split.path, split.position.offset)?)
             }
         };
@@ -92,28 +97,44 @@ impl FileReader {
             let is_full = self.decoder.rows() >= max_rows.max(1)
                 || (self.decoder.rows() > 0 && input.offset() - split.position.offset >= MAX_BATCH_BYTES);
             if !is_full && !ended {
+                if self.decoder.rows() == 0 && input.offset() - split.position.offset >= YIELD_BYTES {
+                    // What was skipped need not be read again after a restart.
+                    split.position = Position { offset: input.offset(), line: self.decoder.line() };
+                    return Ok(None);
+                }
                 input.fill()?;
                 continue;
             }
             if let Some(batch) = self.decoder.finish()? {
                 split.position = Position { offset: input.offset(), line: self.decoder.line() };
-                return Ok(SourceEvent::Rows { split: self.current, batch: Batch::Columns(batch) });
+                return Ok(Some(SourceEvent::Rows { split: self.current, batch: Batch::Columns(batch) }));
             }
             self.input = None;
             self.current += 1;
-            return Ok(SourceEvent::SplitEnd { split: self.current - 1 });
+            return Ok(Some(SourceEvent::SplitEnd { split: self.current - 1 }));
         }
     }
 }
 
 impl SourceReader for FileReader {
     fn next(&mut self, max_rows: usize) -> BoxFuture<'_, Result<SourceEvent>> {
-        // Files are read where they are asked for: tasks run on a runtime of their own. With nothing to wait for, the future
-        // is never dropped half-way.
-        Box::pin(async move { self.read(max_rows) })
+        // Files are read where they are asked for: tasks run on a runtime of their own. The future waits only between whole
+        // records, and then it has taken no rows that could be lost with it.
+        Box::pin(poll_fn(move |context| match self.read(max_rows) {
+            Ok(Some(event)) => Poll::Ready(Ok(event)),
+            Ok(None) => {
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Err(e) => Poll::Ready(Err(e)),
+        }))
     }
 
     fn positions(&self) -> Result<Vec<Split>> {
         self.splits.iter().map(|s| Ok(Split { id: s.path.clone(), position: serde_json::to_value(s.position)? })).collect()
+    }
+
+    fn is_polled(&self, split: usize) -> bool {
+        split == self.current
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow::array::{Int32Array, RecordBatch, UInt8Array};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures_util::FutureExt;
 use rheos_core::batch::ColumnBatch;
 use rheos_core::connector::TableSpec;
 use rheos_core::sink::{CommitToken, Sink, SinkFactory};
@@ -17,7 +18,7 @@ use rheos_core::{Batch, ErrorKind};
 use tempfile::TempDir;
 
 use super::sink::PartFiles;
-use super::source::Files;
+use super::source::{Files, YIELD_BYTES};
 use crate::fixture::{context, lines, next, read_all, table};
 
 fn numbers(path: &str, format: &str) -> TableSpec {
@@ -257,4 +258,87 @@ fn a_sink_refuses_what_is_no_folder() {
     write(&file, "");
     let e = PartFiles.describe(&numbers(file.to_str().unwrap(), "csv")).unwrap_err();
     assert!(e.to_string().contains("that is no folder"));
+}
+
+#[test]
+fn only_the_file_being_read_is_polled() {
+    let dir = TempDir::new().unwrap();
+    write(&dir.path().join("a.csv"), "1\n2\n");
+    write(&dir.path().join("b.csv"), "3\n");
+    let t = numbers(dir.path().to_str().unwrap(), "csv");
+    let mut reader = Files.reader(&t, Files.splits(&t, 1).unwrap(), &context(0, 1)).unwrap();
+    let mut polled = Vec::new();
+    loop {
+        polled.push([reader.is_polled(0), reader.is_polled(1)]);
+        if matches!(next(reader.as_mut(), 10).unwrap(), SourceEvent::End) {
+            break;
+        }
+    }
+    assert_eq!(polled, [[true, false], [true, false], [false, true], [false, true], [false, false]]);
+}
+
+#[test]
+fn a_reader_that_skips_much_lets_others_run_and_goes_on_from_there() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("n.csv");
+    let bad_line = "x".repeat(9999) + "\n";
+    write(&file, &(bad_line.repeat(2 * YIELD_BYTES as usize / bad_line.len()) + "7\n"));
+    let mut t = numbers(file.to_str().unwrap(), "csv");
+    t.options.insert("csv.on-error".into(), "skip".into());
+    let mut reader = Files.reader(&t, Files.splits(&t, 1).unwrap(), &context(0, 1)).unwrap();
+    assert!(reader.next(10).now_or_never().is_none());
+    let position = reader.positions().unwrap();
+    assert!(position[0].position["offset"].as_u64().unwrap() >= YIELD_BYTES);
+    let mut restarted = Files.reader(&t, position, &context(0, 1)).unwrap();
+    for reader in [&mut reader, &mut restarted] {
+        let event = std::iter::from_fn(|| Some(reader.next(10).now_or_never())).take(9).flatten().next();
+        let Some(Ok(SourceEvent::Rows { batch: Batch::Columns(batch), .. })) = event else { panic!("{event:?}") };
+        assert_eq!(lines(&t.schema, &batch), ["+I 7"]);
+    }
+}
+
+#[test]
+fn a_restart_within_the_first_line_takes_no_row_for_a_header() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("n.csv");
+    // Records that end in a carriage return alone: no lines are counted before the second row.
+    write(&file, "x\r1\r2\r3\r");
+    let mut t = numbers(file.to_str().unwrap(), "csv");
+    t.options.insert("csv.ignore-first-line".into(), "true".into());
+    let mut reader = Files.reader(&t, Files.splits(&t, 1).unwrap(), &context(0, 1)).unwrap();
+    next(reader.as_mut(), 1).unwrap();
+    let mut position = reader.positions().unwrap();
+    position[0].position["line"] = 0.into();
+    let mut restarted = Files.reader(&t, position, &context(0, 1)).unwrap();
+    assert_eq!(read_all(&t.schema, restarted.as_mut(), 10).unwrap(), ["+I 2", "+I 3"]);
+}
+
+#[test]
+fn aborting_removes_prepared_files_but_no_published_ones() {
+    let dir = TempDir::new().unwrap();
+    let t = numbers(dir.path().to_str().unwrap(), "csv");
+    let mut sink = writer(&t);
+    sink.write(batch(&[1])).unwrap();
+    let published = sink.prepare(1).unwrap();
+    commit(&t, &published).unwrap();
+    sink.write(batch(&[2])).unwrap();
+    let prepared = sink.prepare(2).unwrap();
+    let mut committer = PartFiles.committer(&t).unwrap().unwrap();
+    for _ in 0..2 {
+        committer.abort(&[published.clone(), prepared.clone()].concat()).unwrap();
+        assert_eq!(files(dir.path()), (vec![("part-sink-1-0-0.csv".into(), "1\n".into())], 0));
+    }
+}
+
+#[test]
+fn committing_again_passes_over_a_folder_that_was_taken_away() {
+    let dir = TempDir::new().unwrap();
+    let out = dir.path().join("out");
+    let t = numbers(out.to_str().unwrap(), "csv");
+    let mut sink = writer(&t);
+    sink.write(batch(&[1])).unwrap();
+    let tokens = sink.prepare(1).unwrap();
+    commit(&t, &tokens).unwrap();
+    fs::remove_dir_all(&out).unwrap();
+    commit(&t, &tokens).unwrap();
 }

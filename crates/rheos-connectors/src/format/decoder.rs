@@ -52,10 +52,10 @@ impl Decoder {
         Decoder { kind }
     }
 
-    /// Starts on an input after its first `line` lines; unfinished rows are dropped.
-    pub fn begin(&mut self, line: u64) {
+    /// Starts on an input `at_start`, or after its first `line` lines; unfinished rows are dropped.
+    pub fn begin(&mut self, line: u64, at_start: bool) {
         match &mut self.kind {
-            Kind::Csv(d) => d.begin(line),
+            Kind::Csv(d) => d.begin(line, at_start),
             Kind::Json(d) => d.begin(line),
             Kind::Debezium(d) => d.begin(line),
         }

@@ -71,11 +71,12 @@ impl CsvDecoder {
         }
     }
 
-    pub(crate) fn begin(&mut self, line: u64) {
+    /// Only the start of the input has a header: after rows that hold no line end, `line` is 0 elsewhere too.
+    pub(crate) fn begin(&mut self, line: u64, at_start: bool) {
         self.rows.truncate(0);
         self.line = line;
         self.reset();
-        self.skip_next = self.options.ignore_first_line && line == 0;
+        self.skip_next = self.options.ignore_first_line && at_start;
     }
 
     /// Makes the reader expect the start of a record.
