@@ -92,7 +92,7 @@ pub(crate) fn describe(plan: &Plan) -> (&'static str, String) {
         Rel::Aggregate { input, keys, calls } => {
             ("GroupAggregate", format!("groupBy=[{}], select=[{}]", column_names(input, keys), calls_text(input, calls)))
         }
-        Rel::WindowAggregate { input, windowing, window, keys, calls, properties } => {
+        Rel::WindowAggregate { input, windowing, window, keys, calls, properties, .. } => {
             let at = match windowing {
                 Windowing::Time { column, .. } => input.columns[*column].name.clone(),
                 Windowing::Attached { end, .. } => format!("{} (attached)", input.columns[*end].name),

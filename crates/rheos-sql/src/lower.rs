@@ -20,6 +20,7 @@ use rheos_operators::spec::{
 
 use crate::error::{SqlError, SqlResult};
 use crate::explain::describe;
+use crate::optimizer;
 use crate::plan::{Plan, RankStrategy, Rel};
 
 /// What lowering depends on besides the plan.
@@ -66,14 +67,12 @@ impl<'a> Lowering<'a> {
         let inputs = self.lower(plan, need_update_before)?;
         let detail = format!("table=[{}], connector=[{}]", table.name, table.connector);
         let parallelism = if parallelism == 0 { self.options.parallelism } else { parallelism };
-        let partitioning = if parallelism == 1 && self.options.parallelism != 1 {
-            Partitioning::Rebalance
+        // Changes of one row stay in one channel: by its key, or else by all its columns.
+        let partitioning = if plan.changelog.is_insert_only() {
+            Partitioning::Forward
         } else {
-            // Changes of one row stay in one channel.
-            match plan.unique_keys.first() {
-                Some(key) if !plan.changelog.is_insert_only() => Partitioning::Hash(KeySpec::Columns(key.clone())),
-                _ => Partitioning::Forward,
-            }
+            let all = || (0..plan.columns.len()).collect();
+            Partitioning::Hash(KeySpec::Columns(plan.unique_keys.first().cloned().unwrap_or_else(all)))
         };
         self.node("Sink", detail, NodeKind::Sink { table }, parallelism, None, plan.changelog, &[(&inputs, 0, partitioning)]);
         Ok(())
@@ -91,7 +90,9 @@ impl<'a> Lowering<'a> {
             return Ok(nodes.clone());
         }
         let nodes = self.lower_new(plan, need)?;
-        self.lowered.push((plan.clone(), need, nodes.clone()));
+        if optimizer::is_repeatable(plan) {
+            self.lowered.push((plan.clone(), need, nodes.clone()));
+        }
         Ok(nodes)
     }
 

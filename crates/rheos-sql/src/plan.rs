@@ -123,6 +123,8 @@ pub enum Rel {
         calls: Vec<AggregateCall>,
         /// The window's columns that are put out.
         properties: Vec<WindowProperty>,
+        /// The type of the row time, and so of window_time.
+        time_ty: LogicalType,
     },
     /// A join; with `window_ends` of rows of the same window only.
     Join {
@@ -370,15 +372,22 @@ impl Plan {
         let at = |p: WindowProperty| properties.iter().position(|q| *q == p).map(|i| base + i);
         let columns_of_window =
             WindowColumns { window, start: at(WindowProperty::Start), end: at(WindowProperty::End), time: at(WindowProperty::Time) };
-        let bound = columns_of_window.end.or(columns_of_window.start);
-        let unique_keys = bound.map(|b| (0..keys.len()).chain([b]).collect()).into_iter().collect();
+        // Windows of one kind and end are one, but for sessions of different keys; those that grow share a start.
+        let bound = columns_of_window.end.or(columns_of_window.start.filter(|_| !matches!(window, WindowSpec::Cumulate { .. })));
+        let exact = columns_of_window.end_is_enough() || columns_of_window.start.is_some();
+        let bounds: Option<Vec<usize>> =
+            bound.filter(|_| exact).map(|b| match columns_of_window.start.filter(|s| *s != b && !columns_of_window.end_is_enough()) {
+                Some(start) => vec![start, b],
+                None => vec![b],
+            });
+        let unique_keys = bounds.map(|b| (0..keys.len()).chain(b).collect()).into_iter().collect();
         Plan {
             columns,
             changelog: ChangelogMode::InsertOnly,
             unique_keys,
             window: Some(columns_of_window),
             bounded: input.bounded,
-            rel: Rel::WindowAggregate { input: Box::new(input), windowing, window, keys, calls, properties },
+            rel: Rel::WindowAggregate { input: Box::new(input), windowing, window, keys, calls, properties, time_ty },
         }
     }
 
@@ -423,7 +432,8 @@ impl Plan {
             if covers(&left_keys, &left.unique_keys) && !pad_right {
                 unique_keys.extend(right.unique_keys.iter().map(shifted));
             }
-            if unique_keys.is_empty() {
+            // Padded rows of both sides of a FULL join can be alike in keys that are NULL.
+            if unique_keys.is_empty() && kind != JoinKind::Full {
                 let pairs = left.unique_keys.iter().flat_map(|l| right.unique_keys.iter().map(move |r| [l.clone(), shifted(r)].concat()));
                 unique_keys.extend(pairs);
             }
@@ -549,6 +559,11 @@ impl Plan {
 }
 
 impl WindowColumns {
+    /// Whether two windows of this kind with the same end are the same: all but sessions.
+    pub fn end_is_enough(&self) -> bool {
+        !matches!(self.window, WindowSpec::Session { .. })
+    }
+
     /// The same with each column found by `f`; `None` where none is left.
     pub fn map(self, f: impl Fn(usize) -> Option<usize>) -> Option<WindowColumns> {
         let mapped =
@@ -588,9 +603,8 @@ impl Plan {
                 let names = names(keys.len(), old.len());
                 Plan::aggregate(boxed(input), keys, calls, names)
             }
-            Rel::WindowAggregate { input, windowing, window, keys, calls, properties } => {
+            Rel::WindowAggregate { input, windowing, window, keys, calls, properties, time_ty } => {
                 let names = names(keys.len(), keys.len() + calls.len());
-                let time_ty = old[old.len() - 1].ty.clone();
                 Plan::window_aggregate(boxed(input), windowing, window, keys, calls, names, properties, time_ty)
             }
             Rel::Join { left, right, kind, left_keys, right_keys, condition, window_ends } => {

@@ -217,7 +217,7 @@ impl Session {
         let table = Arc::clone(self.catalog.table(&insert.table)?);
         let plan = self.binder().bind(&insert.query)?;
         let physical = &table.spec.schema.fields;
-        let mut targets = Vec::new();
+        let mut targets: Vec<usize> = Vec::new();
         for column in &insert.columns {
             let index = physical.iter().position(|f| f.name == column.value);
             targets.push(index.ok_or_else(|| {
@@ -235,6 +235,9 @@ impl Session {
         for (i, field) in physical.iter().enumerate() {
             let expr = match targets.iter().position(|t| *t == i) {
                 Some(from) => plan.column(from),
+                None if !field.ty.nullable => {
+                    return Err(SqlError::at(&insert.table, format!("'{}' is NOT NULL, but the INSERT gives it no value", field.name)));
+                }
                 None => build::typed_null(field.ty.kind.clone()),
             };
             let from = expr.ty().kind.clone();

@@ -64,6 +64,9 @@ impl AggregateCollector {
     }
 }
 
+/// How many grouping sets a GROUP BY may have; each row is processed once for each.
+const MAX_GROUPING_SETS: usize = 4096;
+
 /// The keys of GROUP BY: all expressions that occur, and which of them each grouping set has.
 #[derive(Debug, Default)]
 pub(super) struct Grouping {
@@ -74,10 +77,15 @@ pub(super) struct Grouping {
 
 impl Grouping {
     /// Crosses the sets so far with `more`: `GROUP BY a, GROUPING SETS ((b), ())` has (a, b) and (a).
-    pub(super) fn cross(&mut self, more: Vec<Vec<Expr>>) {
+    pub(super) fn cross(&mut self, more: Vec<Vec<Expr>>) -> Result<(), String> {
+        let count = self.sets.len().max(1).saturating_mul(more.len());
+        if count > MAX_GROUPING_SETS {
+            return Err(format!("GROUP BY has {count} grouping sets; {MAX_GROUPING_SETS} are the most"));
+        }
         let more: Vec<Vec<usize>> = more.into_iter().map(|set| set.into_iter().map(|e| self.key(e)).collect()).collect();
         let before = if self.sets.is_empty() { vec![vec![]] } else { std::mem::take(&mut self.sets) };
         self.sets = before.iter().flat_map(|a| more.iter().map(move |b| [a.clone(), b.clone()].concat())).collect();
+        Ok(())
     }
 
     fn key(&mut self, expr: Expr) -> usize {

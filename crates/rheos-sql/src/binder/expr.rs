@@ -17,6 +17,9 @@ use crate::error::{SqlError, SqlResult};
 use crate::parser::dialect;
 use crate::suggest::did_you_mean;
 
+/// How many operators one chain `a + b + c ...` may have: each is a level of recursion.
+const MAX_OPERATORS: usize = 1000;
+
 /// What an expression may contain, beside columns.
 pub(super) struct ExprBinder<'s, 'p> {
     pub(super) scope: &'s Scope<'p>,
@@ -48,6 +51,15 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
     }
 
     fn bind_inner(&mut self, ast: &Ast) -> SqlResult<Expr> {
+        let mut length = 0;
+        let mut left = ast;
+        while let Ast::BinaryOp { left: deeper, .. } = left {
+            length += 1;
+            left = deeper;
+        }
+        if length > MAX_OPERATORS {
+            return Err(SqlError::at(left, format!("an expression chains {length} operators; {MAX_OPERATORS} are the most")));
+        }
         match ast {
             Ast::Identifier(name) => match self.scope.resolve(std::slice::from_ref(name)) {
                 Err(_) if name.quote_style.is_none() && is_niladic(&name.value) => call(ast, &name.value.to_uppercase(), vec![]),
@@ -230,6 +242,18 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
 
     fn bind_function(&mut self, ast: &Ast, function: &Function) -> SqlResult<Expr> {
         let name = function.name.to_string().to_uppercase().replace('`', "");
+        let distinct = matches!(&function.args, FunctionArguments::List(l) if l.duplicate_treatment == Some(DuplicateTreatment::Distinct));
+        let refused = [
+            (function.null_treatment.is_some(), "IGNORE NULLS or RESPECT NULLS"),
+            (!function.within_group.is_empty(), "WITHIN GROUP"),
+            (!matches!(function.parameters, FunctionArguments::None), "a call with two lists of arguments"),
+            (function.uses_odbc_syntax, "{fn ...}"),
+            (function.over.is_some() && function.filter.is_some(), "FILTER with OVER"),
+            (distinct && !is_aggregate(&name), "DISTINCT in a function that is no aggregate"),
+        ];
+        if let Some((_, what)) = refused.iter().find(|(there, _)| *there) {
+            return Err(SqlError::unsupported(ast, what));
+        }
         let arguments = arguments(function)?;
         if let Some(WindowType::WindowSpec(spec)) = &function.over {
             let Some(over) = self.over.as_deref_mut() else {
@@ -252,7 +276,7 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
             _ => {}
         }
         if is_aggregate(&name) || name == "GROUPING" || name == "GROUPING_ID" {
-            return self.bind_aggregate(ast, &name, function, &arguments);
+            return self.bind_aggregate(ast, &name, function, &arguments, distinct);
         }
         if function.filter.is_some() {
             return Err(SqlError::at(ast, format!("FILTER is for aggregates; {name} is none")));
@@ -283,7 +307,7 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
         call(ast, name, args)
     }
 
-    fn bind_aggregate(&mut self, ast: &Ast, name: &str, function: &Function, arguments: &[Ast]) -> SqlResult<Expr> {
+    fn bind_aggregate(&mut self, ast: &Ast, name: &str, function: &Function, arguments: &[Ast], distinct: bool) -> SqlResult<Expr> {
         let place = match &self.aggregates {
             Ok(_) => None,
             Err(place) => Some(*place),
@@ -297,7 +321,6 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
         let mut inner = ExprBinder::plain(self.scope, "the argument of an aggregate");
         let args = arguments.iter().map(|a| inner.bind(a)).collect::<SqlResult<Vec<_>>>()?;
         let filter = function.filter.as_deref().map(|f| inner.condition(f)).transpose()?;
-        let distinct = matches!(&function.args, FunctionArguments::List(l) if l.duplicate_treatment == Some(DuplicateTreatment::Distinct));
         let Ok(aggregates) = &mut self.aggregates else { return Err(SqlError::new("no place for an aggregate")) };
         aggregates.add(ast, name, args, filter, distinct)
     }

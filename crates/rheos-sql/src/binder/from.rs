@@ -36,17 +36,17 @@ impl Binder<'_> {
 
     fn bind_table_factor<'p>(&mut self, factor: &TableFactor, outer: Option<&'p Scope<'p>>) -> SqlResult<(Plan, Scope<'p>)> {
         match factor {
-            TableFactor::Table { name, alias, args: Some(args), .. } => {
+            TableFactor::Table { name, alias, args: Some(args), version: None, sample: None, .. } => {
                 // A window function called without TABLE( ).
                 let list = FunctionArgumentList { duplicate_treatment: None, args: args.args.clone(), clauses: vec![] };
                 let plan = self.bind_table_function(factor, name, &list)?;
                 aliased(plan, alias.as_ref(), None)
             }
-            TableFactor::Table { name, alias, version, sample, with_hints, partitions, with_ordinality, .. } => {
+            TableFactor::Table { name, alias, version, sample, with_hints, partitions, with_ordinality, args, .. } => {
                 if version.is_some() {
                     return Err(SqlError::unsupported(factor, "FOR SYSTEM_TIME AS OF (temporal and lookup joins)"));
                 }
-                if sample.is_some() || !with_hints.is_empty() || !partitions.is_empty() || *with_ordinality {
+                if sample.is_some() || args.is_some() || !with_hints.is_empty() || !partitions.is_empty() || *with_ordinality {
                     return Err(SqlError::unsupported(factor, "this clause after a table's name"));
                 }
                 let plan = self.bind_relation(name)?;
@@ -104,6 +104,9 @@ impl Binder<'_> {
     }
 
     fn bind_join<'p>(&mut self, left: (Plan, Scope<'p>), join: &Join, outer: Option<&'p Scope<'p>>) -> SqlResult<(Plan, Scope<'p>)> {
+        if join.global {
+            return Err(SqlError::unsupported(&join.relation, "GLOBAL JOIN"));
+        }
         let (kind, constraint) = match &join.join_operator {
             JoinOperator::Join(c) | JoinOperator::Inner(c) => (JoinKind::Inner, c),
             JoinOperator::Left(c) | JoinOperator::LeftOuter(c) => (JoinKind::Left, c),
@@ -159,6 +162,9 @@ fn aliased<'p>(plan: Plan, alias: Option<&TableAlias>, name: Option<String>) -> 
     let (plan, qualifier) = match alias {
         None => (plan, name),
         Some(alias) => {
+            if let Some(typed) = alias.columns.iter().find(|c| c.data_type.is_some()) {
+                return Err(SqlError::new("an alias names columns without types").or_at(typed.name.span));
+            }
             let columns: Vec<Ident> = alias.columns.iter().map(|c| c.name.clone()).collect();
             (Binder::rename(plan, &columns, &format!("the alias '{}'", alias.name.value))?, Some(alias.name.value.clone()))
         }

@@ -112,6 +112,9 @@ pub(super) fn bind_interval(node: &Interval) -> SqlResult<Expr> {
         None => (sign, trimmed.strip_prefix('+').unwrap_or(trimmed)),
     };
     let amount = parse_fields(body, first, last).ok_or_else(wrong)?;
+    if first <= Unit::Month && i32::try_from(amount).is_err() {
+        return Err(SqlError::new(format!("an interval of '{text}' {first:?} is too long").to_lowercase()).or_at(place));
+    }
     let kind = if first <= Unit::Month { TypeKind::IntervalYearMonth } else { TypeKind::IntervalDayTime };
     Ok(Expr::Literal { value: Literal::Int(sign * amount), ty: kind.not_null() })
 }

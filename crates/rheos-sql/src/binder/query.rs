@@ -19,6 +19,9 @@ use super::{Binder, Cte, MAX_QUERY_DEPTH};
 use crate::error::{SqlError, SqlResult};
 use crate::plan::{Plan, RankStrategy};
 
+/// How many queries one chain of set operations may join.
+const MAX_BRANCHES: usize = 256;
+
 /// FROM and WHERE of a SELECT: the conditions that speak of the enclosing query are kept apart.
 pub(super) struct Core<'p> {
     pub(super) plan: Plan,
@@ -36,6 +39,7 @@ impl Binder<'_> {
                 format!("queries and views are nested more than {MAX_QUERY_DEPTH} deep (does a view use itself?)"),
             ));
         }
+        refuse_query_clauses(query)?;
         let mut bound_ctes = false;
         if let Some(with) = &query.with {
             if with.recursive {
@@ -47,8 +51,11 @@ impl Binder<'_> {
                 let plan = self.bind_query(&cte.query, outer)?;
                 let columns: Vec<_> = cte.alias.columns.iter().map(|c| c.name.clone()).collect();
                 let plan = Self::rename(plan, &columns, &format!("'{}'", cte.alias.name.value))?;
-                if let Some(scope) = self.ctes.last_mut() {
-                    scope.insert(cte.alias.name.value.clone(), Cte { plan });
+                if let Some(scope) = self.ctes.last_mut()
+                    && scope.insert(cte.alias.name.value.clone(), Cte { plan }).is_some()
+                {
+                    let message = format!("the WITH query '{}' is there twice", cte.alias.name.value);
+                    return Err(SqlError::new(message).or_at(cte.alias.name.span));
                 }
             }
         }
@@ -62,6 +69,15 @@ impl Binder<'_> {
     }
 
     fn bind_set_expr(&mut self, body: &SetExpr, outer: Option<&Scope<'_>>) -> SqlResult<Plan> {
+        let mut branches = 1;
+        let mut left = body;
+        while let SetExpr::SetOperation { left: deeper, .. } = left {
+            branches += 1;
+            left = deeper;
+        }
+        if branches > MAX_BRANCHES {
+            return Err(SqlError::at(left, format!("a set operation has {branches} branches; {MAX_BRANCHES} are the most")));
+        }
         match body {
             SetExpr::Select(select) => self.bind_select(select, outer),
             SetExpr::Query(query) => self.bind_query(query, outer),
@@ -88,7 +104,6 @@ impl Binder<'_> {
     }
 
     fn bind_select(&mut self, select: &Select, outer: Option<&Scope<'_>>) -> SqlResult<Plan> {
-        refuse_unknown_clauses(select)?;
         let core = self.bind_core(select, outer)?;
         if let Some(expr) = core.correlated.first() {
             let _ = expr;
@@ -99,6 +114,7 @@ impl Binder<'_> {
 
     /// FROM and WHERE.
     pub(super) fn bind_core<'p>(&mut self, select: &Select, outer: Option<&'p Scope<'p>>) -> SqlResult<Core<'p>> {
+        refuse_unknown_clauses(select)?;
         let (mut plan, mut scope) = self.bind_from(&select.from, outer)?;
         scope.outer = outer;
         let mut correlated = Vec::new();
@@ -205,7 +221,7 @@ impl Binder<'_> {
         let mut grouping = Grouping::default();
         for ast in exprs {
             let sets = self.bind_grouping_element(ast, scope)?;
-            grouping.cross(sets);
+            grouping.cross(sets).map_err(|e| SqlError::at(ast, e))?;
         }
         Ok(Some(grouping))
     }
@@ -275,10 +291,14 @@ impl Binder<'_> {
         let plan = match (order.is_empty(), fetch) {
             (true, None) if offset == 0 => Ok(plan),
             (true, _) if plan.changelog.is_insert_only() => Ok(Plan::limit(plan, offset, fetch)),
-            (true, Some(n)) => Ok(Plan::rank(plan, vec![], vec![], (offset + 1, offset.saturating_add(n)), None, RankStrategy::Updating)),
+            (true, Some(n)) => {
+                Ok(Plan::rank(plan, vec![], vec![], (offset.saturating_add(1), offset.saturating_add(n)), None, RankStrategy::Updating))
+            }
             (true, None) => Err(SqlError::unsupported(query, "OFFSET without LIMIT on a result that changes")),
             (false, Some(0)) => Ok(Plan::limit(plan, 0, Some(0))),
-            (false, Some(n)) => Ok(Plan::rank(plan, vec![], order, (offset + 1, offset.saturating_add(n)), None, RankStrategy::Updating)),
+            (false, Some(n)) => {
+                Ok(Plan::rank(plan, vec![], order, (offset.saturating_add(1), offset.saturating_add(n)), None, RankStrategy::Updating))
+            }
             (false, None) => {
                 let at = query.order_by.as_ref().map_or(query.span(), Spanned::span);
                 let error =
@@ -460,7 +480,10 @@ pub(super) fn sort_key(column: usize, asc: Option<bool>, nulls_first: Option<boo
 fn count(ast: &Ast) -> SqlResult<u64> {
     match ast {
         Ast::Value(v) => match &v.value {
-            Value::Number(n, _) => n.parse().map_err(|_| SqlError::at(ast, format!("'{n}' is no number of rows"))),
+            Value::Number(n, _) => match n.parse::<i64>() {
+                Ok(count) => Ok(count as u64),
+                Err(_) => Err(SqlError::at(ast, format!("'{n}' is no number of rows"))),
+            },
             _ => Err(SqlError::at(ast, "a number of rows is expected")),
         },
         _ => Err(SqlError::at(ast, "a number of rows is expected, not negative")),
@@ -511,6 +534,20 @@ fn refuse_wildcard_options(at: &SelectItem, options: &sqlparser::ast::WildcardAd
         && options.opt_rename.is_none()
         && options.opt_ilike.is_none();
     if plain { Ok(()) } else { Err(SqlError::unsupported(at, "'*' with EXCEPT, REPLACE or RENAME")) }
+}
+
+fn refuse_query_clauses(query: &Query) -> SqlResult<()> {
+    let refused = [
+        (!query.locks.is_empty(), "FOR UPDATE or FOR SHARE"),
+        (query.for_clause.is_some(), "FOR JSON, XML or BROWSE"),
+        (query.settings.is_some(), "SETTINGS"),
+        (query.format_clause.is_some(), "FORMAT"),
+        (!query.pipe_operators.is_empty(), "a pipe operator"),
+    ];
+    match refused.iter().find(|(there, _)| *there) {
+        Some((_, what)) => Err(SqlError::unsupported(query, what)),
+        None => Ok(()),
+    }
 }
 
 fn refuse_unknown_clauses(select: &Select) -> SqlResult<()> {

@@ -36,6 +36,12 @@ impl Binder<'_> {
             return Ok(Plan::join(plan.clone(), inner, kind, (vec![], vec![]), None, None));
         };
         let core = self.bind_core(select, Some(scope))?;
+        for item in &select.projection {
+            // What is selected does not matter, but it must exist.
+            if let SelectItem::UnnamedExpr(e) | SelectItem::ExprWithAlias { expr: e, .. } = item {
+                ExprBinder::plain(&core.scope, "SELECT").bind(e)?;
+            }
+        }
         let condition = and_all(core.correlated.into_iter().map(|c| over_both(c, plan)).collect())?;
         Ok(Plan::join(plan.clone(), core.plan, kind, (vec![], vec![]), condition, None))
     }
@@ -47,6 +53,10 @@ impl Binder<'_> {
             Ast::Tuple(items) => items.iter().map(|i| binder.bind(i)).collect::<SqlResult<Vec<_>>>()?,
             one => vec![binder.bind(one)?],
         };
+        let outer_in = |e: &Expr| e.columns().iter().any(|c| *c >= OUTER_BASE);
+        if values.iter().any(outer_in) {
+            return Err(SqlError::unsupported(at, "IN (SELECT ...) of a value of the enclosing query, two levels down,"));
+        }
         let (inner, items, mut conditions) = match plain_select(query) {
             Some(select) => {
                 let core = self.bind_core(select, Some(scope))?;
@@ -124,6 +134,12 @@ fn mentions_aggregate(ast: &Ast) -> bool {
         }
         Ast::Nested(e) | Ast::UnaryOp { expr: e, .. } => mentions_aggregate(e),
         Ast::BinaryOp { left, right, .. } => mentions_aggregate(left) || mentions_aggregate(right),
+        Ast::Between { expr, low, high, .. } => [expr, low, high].into_iter().any(|e| mentions_aggregate(e)),
+        Ast::IsNull(e) | Ast::IsNotNull(e) => mentions_aggregate(e),
+        Ast::Case { operand, conditions, else_result, .. } => {
+            conditions.iter().any(|w| mentions_aggregate(&w.condition) || mentions_aggregate(&w.result))
+                || operand.iter().chain(else_result).any(|e| mentions_aggregate(e))
+        }
         _ => false,
     }
 }

@@ -192,8 +192,8 @@ impl OverCollector {
                 SqlError::unsupported(ast, format!("{name} OVER")).hint(Some("ROW_NUMBER() OVER with a filter on it (Top-N) is".into()))
             );
         }
-        if !arguments.is_empty() || spec.window_frame.is_some() {
-            return Err(SqlError::at(ast, "ROW_NUMBER() takes neither arguments nor a frame"));
+        if !arguments.is_empty() || spec.window_frame.is_some() || spec.window_name.is_some() {
+            return Err(SqlError::at(ast, "ROW_NUMBER() takes neither arguments nor a frame nor a named window"));
         }
         let mut binder = ExprBinder::plain(scope, "OVER");
         let partition = spec.partition_by.iter().map(|e| binder.bind(e)).collect::<SqlResult<Vec<_>>>()?;

@@ -80,13 +80,11 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
             let input = push(*input, below, registry)?;
             filtered(Plan::aggregate(input, keys, calls, names), above)
         }
-        Rel::WindowAggregate { input, windowing, window, keys, calls, properties } => {
+        Rel::WindowAggregate { input, windowing, window, keys, calls, properties, time_ty } => {
             let (below, above) = split_by_keys(conditions, &keys);
             let input = push(*input, below, registry)?;
-            let time_ty = columns[columns.len() - 1].ty.clone();
             let names = columns[keys.len()..keys.len() + calls.len()].iter().map(|c| c.name.clone()).collect();
-            let rebuilt = Plan::window_aggregate(input, windowing, window, keys, calls, names, properties, time_ty);
-            filtered(retyped(&plan, rebuilt), above)
+            filtered(Plan::window_aggregate(input, windowing, window, keys, calls, names, properties, time_ty), above)
         }
         Rel::Join { left, right, kind, left_keys, right_keys, condition, window_ends } => {
             let split = left.columns.len();
@@ -150,13 +148,22 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
             let strategy = rank_strategy(&input, &partition, &order, range.0, end);
             let partition = match strategy {
                 RankStrategy::Window { .. } => {
-                    let window = input.window.map(|w| [w.start, w.end, w.time]).unwrap_or_default();
-                    partition.into_iter().filter(|p| !window.contains(&Some(*p))).collect()
+                    // The end tells a window from others of the same kind, but for sessions, whose starts differ too.
+                    let of_window = input.window.map(|w| [w.end, w.time, w.start.filter(|_| w.end_is_enough())]).unwrap_or_default();
+                    partition.into_iter().filter(|p| !of_window.contains(&Some(*p))).collect()
                 }
                 _ => partition,
             };
-            let plan = Plan::rank(input, partition, order, (range.0, end), Some(columns[rank].name.clone()), strategy);
-            filtered(plan, above)
+            let bounds = (range.0, end);
+            if let RankStrategy::Deduplicate { .. } = strategy {
+                // The only rank is one.
+                let first = Plan::rank(input, partition, order, bounds, None, strategy);
+                let one = Expr::Literal { value: Literal::Int(1), ty: columns[rank].ty.clone() };
+                let (projections, names) = (first.all_columns().into_iter().chain([one]).collect(), plan.names());
+                return filtered(Plan::calc(first, None, projections, names), above);
+            }
+            let rank_name = Some(columns[rank].name.clone());
+            filtered(Plan::rank(input, partition, order, bounds, rank_name, strategy), above)
         }
         Rel::Rank { input, partition, order, start, end, rank_column, strategy } => {
             let (below, above): (Vec<Expr>, Vec<Expr>) =
@@ -169,12 +176,6 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
         Rel::Limit { input, offset, fetch } => filtered(Plan::limit(push(*input, vec![], registry)?, offset, fetch), conditions),
         Rel::Values { .. } => filtered(plan, conditions),
     }
-}
-
-/// `rebuilt` with the types of `old`, where the constructor cannot know them.
-fn retyped(old: &Plan, mut rebuilt: Plan) -> Plan {
-    rebuilt.columns.clone_from(&old.columns);
-    rebuilt
 }
 
 fn split_by_keys(conditions: Vec<Expr>, keys: &[usize]) -> (Vec<Expr>, Vec<Expr>) {
@@ -235,6 +236,11 @@ fn uncast(expr: &Expr) -> &Expr {
     }
 }
 
+/// Whether every integer of the one type is the same in the other.
+fn is_widened(from: &TypeKind, to: &TypeKind) -> bool {
+    matches!((from.as_decimal(), to.as_decimal()), (Some((f, 0)), Some((t, 0))) if f <= t)
+}
+
 fn flip(operator: &str) -> Option<&'static str> {
     Some(match operator {
         "=" => "=",
@@ -287,7 +293,7 @@ fn predicate(condition: &Expr, spec: &TableSpec) -> Option<Predicate> {
     };
     // INT compared with BIGINT stands in a cast that changes no value.
     let column = |e: &Expr| match uncast(e) {
-        Expr::Column { index, ty } if ty.kind.is_integer() == e.ty().kind.is_integer() => Some(*index),
+        Expr::Column { index, ty } if !ty.kind.is_integer() || is_widened(&ty.kind, &e.ty().kind) => Some(*index),
         _ => None,
     };
     let (column, operator, value) = match (column(left), literal(right)) {

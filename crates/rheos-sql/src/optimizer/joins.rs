@@ -125,7 +125,9 @@ fn same_window(left: &Plan, right: &Plan, left_keys: &mut Vec<usize>, right_keys
     if !pairs.contains(&(ls, rs)) || !pairs.contains(&(le, re)) {
         return None;
     }
-    let rest: Vec<(usize, usize)> = pairs.into_iter().filter(|p| *p != (ls, rs) && *p != (le, re)).collect();
+    // The end tells a window from others of the same kind; else the starts must be compared too.
+    let end_is_enough = l.window == r.window && l.end_is_enough();
+    let rest: Vec<(usize, usize)> = pairs.into_iter().filter(|p| *p != (le, re) && (*p != (ls, rs) || !end_is_enough)).collect();
     *left_keys = rest.iter().map(|p| p.0).collect();
     *right_keys = rest.iter().map(|p| p.1).collect();
     Some((le, re))

@@ -18,7 +18,7 @@ use rheos_core::registry::Registry;
 use rheos_expr::{Expr, functions};
 
 use crate::error::SqlResult;
-use crate::plan::Plan;
+use crate::plan::{Plan, Rel};
 
 /// Rewrites a plan; the result has the same columns.
 pub fn optimize(plan: Plan, registry: &Registry) -> SqlResult<Plan> {
@@ -81,4 +81,16 @@ fn is_deterministic(expr: &Expr) -> bool {
         }
     });
     all
+}
+
+/// Whether computing the plan twice gives the same rows, so that once is enough for both.
+pub(crate) fn is_repeatable(plan: &Plan) -> bool {
+    let exprs: Vec<&Expr> = match &plan.rel {
+        Rel::Calc { condition, projections, .. } => projections.iter().chain(condition).collect(),
+        Rel::Expand { projections, .. } => projections.iter().flatten().collect(),
+        Rel::Values { rows } => rows.iter().flatten().collect(),
+        Rel::Join { condition, .. } => condition.iter().collect(),
+        _ => vec![],
+    };
+    exprs.into_iter().all(is_deterministic) && plan.inputs().into_iter().all(is_repeatable)
 }

@@ -79,7 +79,10 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             (Plan::window_table(input, map[time], window, keys.iter().map(|k| map[*k]).collect()), position)
         }
         Rel::Aggregate { input, keys, calls } => {
-            let kept = kept_calls(wanted, keys.len(), calls.len());
+            let mut kept = kept_calls(wanted, keys.len(), calls.len());
+            if keys.is_empty() && kept.is_empty() && !calls.is_empty() {
+                kept.push(0); // a row needs a column
+            }
             let mut calls: Vec<_> = kept.iter().map(|k| calls[*k].clone()).collect();
             let needed = sorted(keys.iter().copied().chain(calls.iter().flat_map(|c| c.args.iter().copied().chain(c.filter))).collect());
             let map = positions(&needed, input.columns.len());
@@ -91,11 +94,14 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             // Whether rows are ever taken back depends on the aggregates that were there.
             (plan, position)
         }
-        Rel::WindowAggregate { input, windowing, window, keys, calls, properties } => {
+        Rel::WindowAggregate { input, windowing, window, keys, calls, properties, time_ty } => {
             let base = keys.len() + calls.len();
             let kept = kept_calls(wanted, keys.len(), calls.len());
             let mut calls: Vec<_> = kept.iter().map(|k| calls[*k].clone()).collect();
-            let kept_properties: Vec<usize> = (0..properties.len()).filter(|p| wanted.contains(&(base + p))).collect();
+            let mut kept_properties: Vec<usize> = (0..properties.len()).filter(|p| wanted.contains(&(base + p))).collect();
+            if keys.is_empty() && kept.is_empty() && kept_properties.is_empty() {
+                kept_properties.push(0); // a row needs a column
+            }
             let of_windowing = match windowing {
                 Windowing::Time { column, .. } => vec![column],
                 Windowing::Attached { start, end } => vec![start, end],
@@ -114,7 +120,6 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             for (new, p) in kept_properties.iter().enumerate() {
                 position[base + p] = keys.len() + kept.len() + new;
             }
-            let time_ty = old.columns[width - 1].ty.clone();
             let properties = kept_properties.iter().map(|p| properties[*p]).collect();
             let keys = keys.iter().map(|k| map[*k]).collect();
             (Plan::window_aggregate(input, windowing, window, keys, calls, names, properties, time_ty), position)
@@ -127,6 +132,7 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             let lefts = sorted(all.iter().copied().filter(|i| *i < split).chain(left_keys.iter().copied()).chain(ends.0).collect());
             let rights =
                 sorted(all.iter().filter(|i| **i >= split).map(|i| i - split).chain(right_keys.iter().copied()).chain(ends.1).collect());
+            let (lefts, rights) = (at_least_one(lefts, split), at_least_one(rights, right.columns.len()));
             let (left_map, right_map) = (positions(&lefts, split), positions(&rights, right.columns.len()));
             let (left, right) = (prune(*left, &lefts), prune(*right, &rights));
             let new_split = lefts.len();
@@ -181,7 +187,7 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             (Plan::rank(input, partition.iter().map(|p| map[*p]).collect(), order, (start, end), rank_name, strategy), position)
         }
         Rel::Limit { input, offset, fetch } => {
-            let kept = sorted(wanted.to_vec());
+            let kept = at_least_one(sorted(wanted.to_vec()), width);
             (Plan::limit(prune(*input, &kept), offset, fetch), positions(&kept, width))
         }
     }
@@ -195,6 +201,7 @@ fn prune_ordered(
     extra: Option<usize>,
 ) -> (Plan, Vec<usize>) {
     let needed = sorted(wanted.chain(partition.iter().copied()).chain(order.iter().map(|o| o.column)).chain(extra).collect());
+    let needed = at_least_one(needed, input.columns.len());
     let map = positions(&needed, input.columns.len());
     (prune(input, &needed), map)
 }
@@ -202,6 +209,14 @@ fn prune_ordered(
 fn sorted(mut columns: Vec<usize>) -> Vec<usize> {
     columns.sort_unstable();
     columns.dedup();
+    columns
+}
+
+/// Operators that keep rows keep at least a column of them.
+fn at_least_one(mut columns: Vec<usize>, width: usize) -> Vec<usize> {
+    if columns.is_empty() && width > 0 {
+        columns.push(0);
+    }
     columns
 }
 

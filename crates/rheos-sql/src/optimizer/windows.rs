@@ -18,7 +18,8 @@ pub(super) fn fuse(plan: Plan) -> Plan {
 }
 
 fn try_fuse(plan: &Plan) -> Option<Plan> {
-    let Rel::WindowAggregate { input, windowing: Windowing::Attached { start, end }, window, keys, calls, properties } = &plan.rel else {
+    let Rel::WindowAggregate { input, windowing: Windowing::Attached { start, end }, window, keys, calls, properties, .. } = &plan.rel
+    else {
         return None;
     };
     // Between the two stands at most one calc.
@@ -29,14 +30,17 @@ fn try_fuse(plan: &Plan) -> Option<Plan> {
     let Rel::WindowTable { input: below, time, keys: session_keys, .. } = &table.rel else { return None };
     let base = below.columns.len();
     let of_window = |e: &Expr| e.columns().iter().any(|i| *i >= base);
-    if condition.as_ref().is_some_and(of_window) {
+    // Sessions are made of all rows: a filter that came after them may not come before, but for whole keys.
+    let session = matches!(window, WindowSpec::Session { .. });
+    let of_key = |e: &Expr| e.columns().iter().all(|i| session_keys.contains(i));
+    if condition.as_ref().is_some_and(|c| of_window(c) || (session && !of_key(c))) {
         return None;
     }
     let used = |column: usize| keys.contains(&column) || calls.iter().any(|c| c.args.contains(&column) || c.filter == Some(column));
     if projections.iter().enumerate().any(|(i, p)| of_window(p) && used(i)) || keys.contains(start) || keys.contains(end) {
         return None;
     }
-    if matches!(window, WindowSpec::Session { .. }) {
+    if session {
         let mut by: Vec<usize> = Vec::new();
         for key in keys {
             let Expr::Column { index, .. } = &projections[*key] else { return None };
