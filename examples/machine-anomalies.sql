@@ -1,33 +1,45 @@
--- A machine's temperature: hours that left the last day's range, beside the periods that people labelled as failures.
--- Run: DATA=<folder of the public data> rheos run examples/machine-anomalies.sql
-CREATE TABLE temperature (
+-- A machine's temperature, and alarms where an hour is far from the day that ends with it.
+-- People have labelled the times of four failures; the second query says which of them the alarms would have told.
+--   rheos run examples/machine-anomalies.sql --var DATA=<the folder with nab/data> --output final-tsv
+CREATE TABLE readings (
   at TIMESTAMP(3),
-  degrees DOUBLE,
+  temperature DOUBLE,
   WATERMARK FOR at AS at - INTERVAL '10' MINUTE
-) WITH ('connector' = 'filesystem', 'path' = '${DATA}/nab/data/machine_temperature_system_failure.csv', 'format' = 'csv',
-        'csv.ignore-first-line' = 'true');
+) WITH (
+  'connector' = 'filesystem',
+  'path' = '${DATA}/nab/data/machine_temperature_system_failure.csv',
+  'format' = 'csv',
+  'csv.ignore-first-line' = 'true'
+);
+
+CREATE VIEW hours AS
+SELECT window_end AS until, AVG(temperature) AS mean, MIN(temperature) AS lowest
+FROM TABLE(TUMBLE(TABLE readings, DESCRIPTOR(at), INTERVAL '1' HOUR))
+GROUP BY window_start, window_end;
+
+CREATE VIEW day_long AS
+SELECT window_end AS until, AVG(temperature) AS mean, STDDEV_SAMP(temperature) AS deviation
+FROM TABLE(HOP(TABLE readings, DESCRIPTOR(at), INTERVAL '1' HOUR, INTERVAL '1' DAY))
+GROUP BY window_start, window_end;
+
+CREATE VIEW alarms AS
+SELECT h.until, h.mean AS hour_mean, d.mean AS day_mean, (h.mean - d.mean) / d.deviation AS deviations, 1 AS machine
+FROM hours AS h
+JOIN day_long AS d ON h.until = d.until
+WHERE d.deviation > 0.5 AND ABS(h.mean - d.mean) > 3 * d.deviation;
 
 CREATE VIEW labels AS
-SELECT * FROM (VALUES
-  ('first failure', TIMESTAMP '2013-12-15 17:50:00.000', TIMESTAMP '2013-12-17 17:00:00.000'),
-  ('planned shutdown', TIMESTAMP '2014-01-27 14:20:00.000', TIMESTAMP '2014-01-29 13:30:00.000'),
-  ('subtle problem', TIMESTAMP '2014-02-07 14:55:00.000', TIMESTAMP '2014-02-09 14:05:00.000')
-) AS l(label, since, until);
+SELECT CAST(since AS TIMESTAMP(3)) AS since, CAST(until AS TIMESTAMP(3)) AS until, what, 1 AS machine
+FROM (VALUES
+  ('2013-12-10 06:25:00', '2013-12-12 05:35:00', 'unknown'),
+  ('2013-12-15 17:50:00', '2013-12-17 17:00:00', 'planned shutdown'),
+  ('2014-01-27 14:20:00', '2014-01-29 13:30:00', 'hard to detect, led to the failure'),
+  ('2014-02-07 14:55:00', '2014-02-09 14:05:00', 'catastrophic failure')
+) AS t (since, until, what);
 
-CREATE VIEW hourly AS
-SELECT window_start, window_end, AVG(degrees) AS mean, COUNT(*) AS readings
-FROM TABLE(TUMBLE(TABLE temperature, DESCRIPTOR(at), INTERVAL '1' HOUR))
-GROUP BY window_start, window_end;
+SELECT until, ROUND(hour_mean, 1) AS hour_mean, ROUND(day_mean, 1) AS day_mean, ROUND(deviations, 1) AS deviations FROM alarms;
 
-CREATE VIEW baseline AS
-SELECT window_end, AVG(degrees) AS mean, STDDEV_POP(degrees) AS spread
-FROM TABLE(HOP(TABLE temperature, DESCRIPTOR(at), INTERVAL '1' HOUR, INTERVAL '24' HOUR))
-GROUP BY window_start, window_end;
-
-SELECT a.window_start AS `hour`, ROUND(a.mean, 1) AS degrees, ROUND(a.sigmas, 1) AS sigmas, l.label
-FROM (
-  SELECT h.window_start, h.mean, (h.mean - b.mean) / b.spread AS sigmas
-  FROM hourly h JOIN baseline b ON h.window_end = b.window_end
-  WHERE ABS(h.mean - b.mean) > 3.4 * b.spread AND h.readings >= 6
-) a
-LEFT JOIN labels l ON a.window_start BETWEEN l.since AND l.until;
+SELECT l.what, l.since, COUNT(*) AS alarms, MIN(a.until) AS first_alarm
+FROM labels AS l
+JOIN alarms AS a ON a.machine = l.machine AND a.until BETWEEN l.since AND l.until
+GROUP BY l.what, l.since;

@@ -1,22 +1,28 @@
--- Days on which New York's taxi demand left its usual course: each day's rides beside the mean of the seven days up to it.
--- Run: DATA=<folder of the public data> rheos run examples/taxi-demand.sql
+-- Taxi demand in New York: days on which far fewer, or far more, people rode than on the same day of the week before.
+-- Half-hourly counts of 2014 and 2015; the marathon, Thanksgiving, Christmas, New Year and the blizzard stand out.
+--   rheos run examples/taxi-demand.sql --var DATA=<the folder with nab/data/nyc_taxi.csv> --output final-tsv
 CREATE TABLE rides (
   at TIMESTAMP(3),
-  rides INT,
+  passengers INT,
   WATERMARK FOR at AS at
-) WITH ('connector' = 'filesystem', 'path' = '${DATA}/nab/data/nyc_taxi.csv', 'format' = 'csv', 'csv.ignore-first-line' = 'true');
+) WITH (
+  'connector' = 'filesystem',
+  'path' = '${DATA}/nab/data/nyc_taxi.csv',
+  'format' = 'csv',
+  'csv.ignore-first-line' = 'true'
+);
 
-CREATE VIEW daily AS
-SELECT window_start, window_end, SUM(rides) AS total, MAX(rides) AS busiest
+CREATE VIEW days AS
+SELECT CAST(window_start AS DATE) AS `day`, SUM(passengers) AS passengers, MAX(passengers) AS busiest_half_hour
 FROM TABLE(TUMBLE(TABLE rides, DESCRIPTOR(at), INTERVAL '1' DAY))
 GROUP BY window_start, window_end;
 
-CREATE VIEW weekly AS
-SELECT window_end, SUM(rides) / 7 AS mean, COUNT(*) AS n
-FROM TABLE(HOP(TABLE rides, DESCRIPTOR(at), INTERVAL '1' DAY, INTERVAL '7' DAY))
-GROUP BY window_start, window_end;
-
-SELECT DATE_FORMAT(d.window_start, 'EEE yyyy-MM-dd') AS `day`, d.total, w.mean AS week_mean,
-  ROUND(100.0 * d.total / w.mean - 100, 1) AS percent_off
-FROM daily d JOIN weekly w ON d.window_end = w.window_end
-WHERE w.n = 336 AND (d.total < 0.77 * w.mean OR d.total > 1.23 * w.mean);
+SELECT
+  today.`day`,
+  DATE_FORMAT(CAST(today.`day` AS TIMESTAMP(3)), 'EEE') AS weekday,
+  today.passengers,
+  CAST(100.0 * (today.passengers - week_ago.passengers) / week_ago.passengers AS DECIMAL(6, 1)) AS percent_more,
+  today.busiest_half_hour
+FROM days AS today
+JOIN days AS week_ago ON today.`day` = week_ago.`day` + INTERVAL '7' DAY
+WHERE ABS(today.passengers - week_ago.passengers) > 0.3 * week_ago.passengers;

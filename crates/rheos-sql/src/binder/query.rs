@@ -12,7 +12,7 @@ use rheos_expr::{Expr, build};
 use rheos_operators::spec::SortKey;
 
 use super::aggregate::{self, AggregateCollector, Grouping};
-use super::expr::{ExprBinder, call};
+use super::expr::{ExprBinder, MAX_OPERATORS, call};
 use super::scope::{AGGREGATE_BASE, OUTER_BASE, OVER_BASE, Scope};
 use super::window::OverCollector;
 use super::{Binder, Cte, MAX_QUERY_DEPTH};
@@ -121,6 +121,9 @@ impl Binder<'_> {
         if let Some(selection) = &select.selection {
             let mut conjuncts = Vec::new();
             split_conjuncts(selection, &mut conjuncts);
+            if conjuncts.len() > MAX_OPERATORS {
+                return Err(SqlError::at(conjuncts[0], format!("WHERE joins {} conditions; {MAX_OPERATORS} are the most", conjuncts.len())));
+            }
             let mut conditions = Vec::new();
             for conjunct in conjuncts {
                 if let Some(joined) = self.bind_subquery_condition(&plan, &scope, conjunct)? {
