@@ -1,10 +1,11 @@
 //! The sessions of each key: found, extended and merged as rows come, closed in order of time.
 //!
 //! A session is `[first row, last row + gap)`; a row belongs to every session that its own `[time, time + gap)` overlaps, and
-//! those become one. A row that would be late by itself is kept where it joins a session that is open.
+//! those become one. A row that would be late by itself is kept where it joins a session that is open. So the sessions of a key
+//! neither overlap nor touch, and have one order; what a row touches is found from its end backwards.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Int64Array};
@@ -30,8 +31,15 @@ pub(crate) trait SessionValues: SlotColumns {
 pub(crate) struct Sessions<V> {
     gap_ms: i64,
     keys: KeyIndex,
-    /// The first session of each key, by the key's slot. A key has at least one.
-    first: Vec<Slot>,
+    /// How many sessions each key has, by the key's slot: at least one.
+    open: Vec<Open>,
+    /// All sessions by the key's slot and their start.
+    by_start: BTreeMap<(Slot, TimestampMs), Slot>,
+    /// The sessions that the row at hand touches; kept for its memory.
+    touched: Vec<Slot>,
+    /// How many sessions were looked at to find those of rows.
+    #[cfg(test)]
+    looked_at: usize,
     slots: Slots,
     sessions: Vec<Session>,
     /// When each session may close: its end as it was when it was last looked at, its slot and its serial number. Entries of
@@ -41,19 +49,27 @@ pub(crate) struct Sessions<V> {
     pub(crate) values: V,
 }
 
+/// The sessions of a key.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    count: u32,
+    /// The session where there is one only, as most keys have it: found without a search.
+    only: Slot,
+}
+
+const NOTHING_OPEN: Open = Open { count: 0, only: NO_SLOT };
+
 #[derive(Debug, Clone, Copy)]
 struct Session {
     window: Window,
     key: Slot,
-    /// The next session of the key.
-    next: Slot,
     /// Tells sessions in one slot apart; 0 where there is none.
     serial: u64,
     /// Into which session it was merged in this batch.
     merged_into: Slot,
 }
 
-const NO_SESSION: Session = Session { window: Window { start: 0, end: 0 }, key: NO_SLOT, next: NO_SLOT, serial: 0, merged_into: NO_SLOT };
+const NO_SESSION: Session = Session { window: Window { start: 0, end: 0 }, key: NO_SLOT, serial: 0, merged_into: NO_SLOT };
 
 /// The rows of a batch that are not late, each with its session.
 #[derive(Debug, Default)]
@@ -72,7 +88,11 @@ impl<V: SessionValues> Sessions<V> {
         Ok(Sessions {
             gap_ms,
             keys: KeyIndex::new(key_types)?,
-            first: Vec::new(),
+            open: Vec::new(),
+            by_start: BTreeMap::new(),
+            touched: Vec::new(),
+            #[cfg(test)]
+            looked_at: 0,
             slots: Slots::default(),
             sessions: Vec::new(),
             timers: BinaryHeap::new(),
@@ -94,7 +114,7 @@ impl<V: SessionValues> Sessions<V> {
         let (rows, times) = (times.len(), RowTimes::of(times)?);
         let (mut key_slots, mut new_rows) = (Vec::new(), Vec::new());
         self.keys.resolve(keys, rows, &mut key_slots, &mut new_rows)?;
-        self.first.resize(self.keys.slot_bound(), NO_SLOT);
+        self.open.resize(self.keys.slot_bound(), NOTHING_OPEN);
         *assigned = Assigned::default();
         let mut merges = Vec::new();
         for (row, key) in key_slots.iter().enumerate() {
@@ -120,60 +140,92 @@ impl<V: SessionValues> Sessions<V> {
         }
         // Keys whose only rows were late.
         let empty: Vec<Slot> =
-            new_rows.iter().map(|row| key_slots[*row as usize]).filter(|key| self.first[*key as usize] == NO_SLOT).collect();
+            new_rows.iter().map(|row| key_slots[*row as usize]).filter(|key| self.open[*key as usize].count == 0).collect();
         self.keys.remove(&empty);
         Ok(())
     }
 
     fn session_of(&mut self, key: Slot, time: TimestampMs, sign: i8, watermark: TimestampMs, merges: &mut Vec<(Slot, Slot)>) -> Slot {
         let window = Window { start: time, end: time.saturating_add(self.gap_ms) };
-        let (mut found, mut previous, mut at) = (NO_SLOT, NO_SLOT, self.first[key as usize]);
-        while at != NO_SLOT {
-            let session = self.sessions[at as usize];
-            if sign < 0 && session.window.start <= time && time < session.window.end {
-                return at;
-            }
-            // Windows that only touch are one session, as in Flink: two rows exactly one gap apart.
-            let overlaps = sign > 0 && session.window.start <= window.end && window.start <= session.window.end;
-            if overlaps && found != NO_SLOT {
-                // The row joins two sessions: this one goes into the one found before.
-                self.sessions[previous as usize].next = session.next;
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.clear();
+        self.find(key, window, sign, &mut touched);
+        // The one that began last takes in the others.
+        let found = touched.iter().copied().max_by_key(|slot| self.sessions[*slot as usize].serial);
+        if let (Some(found), true) = (found, sign > 0) {
+            for at in touched.iter().copied().filter(|at| *at != found) {
+                self.unlink(at);
                 self.sessions[at as usize].merged_into = found;
                 merges.push((at, found));
-                self.extend(found, session.window);
-                at = session.next;
-                continue;
+                self.extend(found, self.sessions[at as usize].window);
             }
-            if overlaps {
-                found = at;
-            }
-            (previous, at) = (at, session.next);
-        }
-        if found != NO_SLOT {
             self.extend(found, window);
-            return found;
         }
-        if sign < 0 || window.is_closed(watermark) {
-            return NO_SLOT;
+        self.touched = touched;
+        match found {
+            Some(found) => found,
+            None if sign < 0 || window.is_closed(watermark) => NO_SLOT,
+            None => self.begin(key, window),
         }
-        self.begin(key, window)
+    }
+
+    /// The sessions of the key that a row's window touches; where the row is taken back, the one that has its time.
+    fn find(&mut self, key: Slot, window: Window, sign: i8, touched: &mut Vec<Slot>) {
+        // Windows that only touch are one session, as in Flink: two rows exactly one gap apart.
+        let (first, last) = if sign > 0 { (window.start, window.end) } else { (window.start.saturating_add(1), window.start) };
+        let touches = |session: Window| session.start <= last && first <= session.end;
+        let open = self.open[key as usize];
+        if open.count <= 1 {
+            touched.extend((open.count == 1 && touches(self.sessions[open.only as usize].window)).then_some(open.only));
+            return;
+        }
+        for (_, slot) in self.by_start.range((key, TimestampMs::MIN)..=(key, last)).rev() {
+            #[cfg(test)]
+            {
+                self.looked_at += 1;
+            }
+            if !touches(self.sessions[*slot as usize].window) {
+                break;
+            }
+            touched.push(*slot);
+        }
     }
 
     fn extend(&mut self, slot: Slot, by: Window) {
-        let window = &mut self.sessions[slot as usize].window;
-        *window = Window { start: window.start.min(by.start), end: window.end.max(by.end) };
+        let Session { window, key, .. } = &mut self.sessions[slot as usize];
+        let start = window.start.min(by.start);
+        if start < window.start {
+            self.by_start.remove(&(*key, window.start));
+            self.by_start.insert((*key, start), slot);
+        }
+        *window = Window { start, end: window.end.max(by.end) };
     }
 
     /// A new session of a key.
     fn begin(&mut self, key: Slot, window: Window) -> Slot {
         let slot = self.slots.take();
-        let session = Session { window, key, next: self.first[key as usize], serial: self.next_serial, merged_into: NO_SLOT };
+        let session = Session { window, key, serial: self.next_serial, merged_into: NO_SLOT };
         self.sessions.resize(self.slots.bound(), NO_SESSION);
         self.sessions[slot as usize] = session;
-        self.first[key as usize] = slot;
+        self.by_start.insert((key, window.start), slot);
+        self.open[key as usize] = Open { count: self.open[key as usize].count + 1, only: slot };
         self.timers.push(Reverse((window.end, slot, self.next_serial)));
         self.next_serial += 1;
         slot
+    }
+
+    /// Takes a session from its key; returns how many the key has left.
+    fn unlink(&mut self, slot: Slot) -> u32 {
+        let Session { key, window, .. } = self.sessions[slot as usize];
+        self.by_start.remove(&(key, window.start));
+        let open = &mut self.open[key as usize];
+        open.count -= 1;
+        if open.count == 1
+            && let Some((_, only)) = self.by_start.range((key, TimestampMs::MIN)..).next()
+        {
+            open.only = *only;
+        }
+        open.count
     }
 
     fn survivor(&self, slot: Slot) -> Slot {
@@ -222,19 +274,8 @@ impl<V: SessionValues> Sessions<V> {
     pub(crate) fn remove(&mut self, slots: &[Slot]) {
         let mut empty = Vec::new();
         for slot in slots {
-            let Session { key, next, .. } = self.sessions[*slot as usize];
-            let first = &mut self.first[key as usize];
-            if *first == *slot {
-                *first = next;
-                if next == NO_SLOT {
-                    empty.push(key);
-                }
-            } else {
-                let mut at = *first;
-                while self.sessions[at as usize].next != *slot {
-                    at = self.sessions[at as usize].next;
-                }
-                self.sessions[at as usize].next = next;
+            if self.unlink(*slot) == 0 {
+                empty.push(self.sessions[*slot as usize].key);
             }
         }
         self.give_back(slots);
@@ -288,7 +329,7 @@ impl<V: SessionValues> Sessions<V> {
                 let (mut keys, mut new_rows) = (Vec::new(), Vec::new());
                 let key_columns: Vec<&ArrayRef> = batch.columns()[..key_count].iter().collect();
                 self.keys.resolve(&key_columns, batch.num_rows(), &mut keys, &mut new_rows)?;
-                self.first.resize(self.keys.slot_bound(), NO_SLOT);
+                self.open.resize(self.keys.slot_bound(), NOTHING_OPEN);
                 let starts = batch.column(key_count).as_primitive::<Int64Type>();
                 let ends = batch.column(key_count + 1).as_primitive::<Int64Type>();
                 let windows = starts.values().iter().zip(ends.values()).map(|(start, end)| Window { start: *start, end: *end });
@@ -300,3 +341,6 @@ impl<V: SessionValues> Sessions<V> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
