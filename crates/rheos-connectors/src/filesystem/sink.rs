@@ -242,3 +242,19 @@ impl Sink for PartWriter {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_completed_is_still_known_to_be_removed() {
+        let names = PendingFile { temporary: "hidden".into(), name: "shown".into() };
+        // A device without room refuses the last bytes.
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let part = Part { names, out: Out::Gzip(Box::new(GzEncoder::new(full, Compression::default()))), bytes: 0 };
+        let mut closed = Vec::new();
+        assert!(part.close(&mut closed).is_err());
+        assert_eq!(closed[0].temporary, Path::new("hidden"));
+    }
+}
