@@ -15,7 +15,7 @@ use rheos_core::snapshot::OperatorSnapshot;
 use rheos_core::time::{MIN_WATERMARK, TimestampMs};
 use rheos_state::{KeyIndex, NO_SLOT, Slot};
 
-use crate::join::{Assembly, Condition, Cursor, KeyLists, collect, find, preserved, resolve, retain};
+use crate::join::{Assembly, Condition, Cursor, KeyLists, MAX_STEPS, collect, find, preserved, resolve, retain};
 use crate::read_spec;
 use crate::row_store::{NO_ROW, RowStore};
 use crate::row_time::{restore_watermark, save_watermark};
@@ -105,8 +105,8 @@ impl WindowJoin {
         Ok(true)
     }
 
-    /// Puts out more of the window at hand; whether there is more to come.
-    fn step(&mut self, closing: &mut Closing, out: &mut Collector) -> Result<bool> {
+    /// Puts out more of the window at hand; whether there is more to come. Adds to `steps` what was looked at.
+    fn step(&mut self, closing: &mut Closing, steps: &mut usize, out: &mut Collector) -> Result<bool> {
         if closing.current.is_none() {
             let Some(batch) = closing.left.pop() else { return self.put_right_alone(closing, out) };
             let keys = find(&mut closing.keys, &self.spec.left.keys, batch.columns(), batch.num_rows())?;
@@ -117,8 +117,9 @@ impl WindowJoin {
         let left_only = self.left_only();
         // Without a condition SEMI and ANTI need no pairs.
         let counted = left_only && self.condition.is_none();
-        let first_row = cursor.row;
+        let (first_row, steps_before) = (cursor.row, cursor.steps);
         let mut pairs = collect(cursor, keys, &closing.lists, out.room(), usize::from(left_preserved), |_| counted);
+        *steps += cursor.steps - steps_before;
         if let Some(condition) = &mut self.condition {
             retain(condition, &mut pairs, 0, batch.columns(), &mut closing.rows)?;
         }
@@ -211,6 +212,7 @@ impl Operator for WindowJoin {
     }
 
     fn resume(&mut self, out: &mut Collector) -> Result<Progress> {
+        let mut steps = 0;
         loop {
             let Some(mut closing) = self.closing.take() else {
                 if self.close_next()? {
@@ -220,11 +222,12 @@ impl Operator for WindowJoin {
                 return Ok(Progress::Done);
             };
             loop {
-                if out.is_full() {
+                // A condition may reject all pairs, SEMI and ANTI only count them: nothing fills the collector then.
+                if out.is_full() || steps >= MAX_STEPS {
                     self.closing = Some(closing);
                     return Ok(Progress::More);
                 }
-                if !self.step(&mut closing, out)? {
+                if !self.step(&mut closing, &mut steps, out)? {
                     break;
                 }
             }

@@ -42,7 +42,7 @@ pub(crate) use self::changes::{find, resolve};
 pub(crate) use self::condition::Condition;
 pub(crate) use self::lists::KeyLists;
 pub(crate) use self::output::{Assembly, take_rows};
-pub(crate) use self::probe::{Cursor, Pairs, collect};
+pub(crate) use self::probe::{Cursor, MAX_STEPS, Pairs, collect};
 
 /// Makes the kind known.
 pub(crate) fn register(registry: &mut Registry) {
@@ -180,8 +180,10 @@ impl Operator for Join {
 
     fn resume(&mut self, out: &mut Collector) -> Result<Progress> {
         let Some(mut work) = self.work.take() else { return Ok(Progress::Done) };
+        let first = work.cursor.steps;
         while work.cursor.row < work.batch.num_rows() {
-            if out.is_full() {
+            // A condition may reject all pairs, SEMI and ANTI only count them: nothing fills the collector then.
+            if out.is_full() || work.cursor.steps - first >= MAX_STEPS {
                 self.work = Some(work);
                 return Ok(Progress::More);
             }

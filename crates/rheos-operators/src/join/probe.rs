@@ -5,11 +5,16 @@ use rheos_state::NO_SLOT;
 use super::lists::KeyLists;
 use crate::row_store::NO_ROW;
 
+/// How many pairs and rows a call may look at when next to nothing comes of them, before it lets others run.
+pub(crate) const MAX_STEPS: usize = 64 * 1024;
+
 /// How far a batch has been paired.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cursor {
     /// The row that is being paired; those before it are complete.
     pub(crate) row: usize,
+    /// How many pairs and rows were looked at so far.
+    pub(crate) steps: usize,
     /// Where its list goes on; `None` before its start.
     next: Option<u32>,
 }
@@ -65,10 +70,12 @@ pub(crate) fn collect(
             at = lists.after(at);
         }
         if at == NO_ROW {
-            *cursor = Cursor { row: row + 1, next: None };
+            (cursor.row, cursor.next) = (row + 1, None);
+            cursor.steps += 1;
         } else {
             cursor.next = Some(at);
         }
     }
+    cursor.steps += pairs.own.len();
     pairs
 }

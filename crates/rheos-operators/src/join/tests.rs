@@ -200,3 +200,16 @@ fn sides_without_columns_make_pairs() {
     assert_eq!(symbols(&join.push(1, rows(RowKind::Insert, 2))), ["+I"; 6]);
     assert_eq!(symbols(&join.push(0, rows(RowKind::Delete, 2))), ["-D"; 4]);
 }
+
+#[test]
+fn pairs_of_which_nothing_comes_are_looked_at_in_steps_too() {
+    for kind in [JoinKind::Inner, JoinKind::Semi, JoinKind::Anti] {
+        let make = move || Box::new(Join::new(&spec(kind, [false, false], Some(less()))).unwrap()) as Box<dyn Operator>;
+        let mut join = Instances::new(make, &[&[0], &[0]], 1000);
+        let rows = |from: i64| (from..from + 300).map(|i| insert(1, i)).collect::<Vec<_>>();
+        join.push(0, batch(&side_schema(), &rows(1000)));
+        let before = join.harnesses[0].resumed();
+        assert_eq!(join.push(1, batch(&side_schema(), &rows(0))), [], "no left number is less than a right one");
+        assert_eq!(join.harnesses[0].resumed() - before, 300 * 300 / MAX_STEPS, "{kind:?}");
+    }
+}

@@ -117,3 +117,17 @@ fn without_keys_rows_are_spread_and_restored_by_window() {
     join.restart(4);
     assert_eq!(join.watermark(100).len(), 20 * 4, "two rows on each side of twenty windows");
 }
+
+#[test]
+fn pairs_of_which_nothing_comes_are_looked_at_in_steps_too() {
+    for kind in [JoinKind::Inner, JoinKind::Semi] {
+        let make = move || Box::new(WindowJoin::new(spec(kind, false, true)).unwrap()) as Box<dyn Operator>;
+        let mut join = Instances::new(make, &[&[0], &[0]], 1000);
+        for (port, from) in [(0, 1000), (1, 0)] {
+            let row = |v| (RowKind::Insert, vec![Value::Int(1), Value::Int(v), Value::Null, Value::Int(10)]);
+            join.push(port, batch(&schema(), &(from..from + 300).map(row).collect::<Vec<_>>()));
+        }
+        assert_eq!(join.watermark(10), [], "no left number is less than a right one");
+        assert_eq!(join.harnesses[0].resumed(), 300 * 300 / MAX_STEPS, "{kind:?}");
+    }
+}
