@@ -50,6 +50,9 @@ struct Task {
     shared: Weak<Shared>,
 }
 
+/// Expressions are compiled and evaluated recursively; what is not used of a stack is not taken from memory.
+const STACK_BYTES: usize = 64 << 20;
+
 /// Waits to be woken.
 const ASLEEP: u8 = 0;
 /// Is in the queue.
@@ -66,7 +69,7 @@ impl TaskPool {
         let mut pool = TaskPool { shared, threads: Vec::new() };
         for i in 0..threads.max(1) {
             let shared = Arc::clone(&pool.shared);
-            pool.threads.push(std::thread::Builder::new().name(format!("task-{i}")).spawn(move || shared.work())?);
+            pool.threads.push(std::thread::Builder::new().name(format!("task-{i}")).stack_size(STACK_BYTES).spawn(move || shared.work())?);
         }
         Ok(pool)
     }

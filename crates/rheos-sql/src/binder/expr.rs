@@ -18,7 +18,7 @@ use crate::parser::dialect;
 use crate::suggest::did_you_mean;
 
 /// How many operators one chain `a + b + c ...` may have: each is a level of recursion.
-pub(super) const MAX_OPERATORS: usize = 1000;
+pub(super) const MAX_OPERATORS: usize = 500;
 
 /// What an expression may contain, beside columns.
 pub(super) struct ExprBinder<'s, 'p> {

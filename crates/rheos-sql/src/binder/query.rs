@@ -407,11 +407,20 @@ pub(super) fn split_conjuncts<'a>(ast: &'a Ast, parts: &mut Vec<&'a Ast>) {
 }
 
 /// The conjunction of conditions; `None` of none.
-pub(crate) fn and_all(conditions: Vec<Expr>) -> SqlResult<Option<Expr>> {
-    conditions.into_iter().try_fold(None, |all, c| match all {
-        None => Ok(Some(c)),
-        Some(all) => build::call("AND", vec![all, c]).map(Some).map_err(SqlError::new),
-    })
+pub(crate) fn and_all(mut conditions: Vec<Expr>) -> SqlResult<Option<Expr>> {
+    // Pairwise, so that many conditions make no deep tree.
+    while conditions.len() > 1 {
+        let mut halved = Vec::with_capacity(conditions.len().div_ceil(2));
+        let mut pairs = conditions.into_iter();
+        while let Some(left) = pairs.next() {
+            halved.push(match pairs.next() {
+                Some(right) => build::call("AND", vec![left, right]).map_err(SqlError::new)?,
+                None => left,
+            });
+        }
+        conditions = halved;
+    }
+    Ok(conditions.pop())
 }
 
 fn bind_values(values: &Values) -> SqlResult<Plan> {
