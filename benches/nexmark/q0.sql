@@ -1,0 +1,2 @@
+-- Pass through: what generating, and nothing else, costs.
+SELECT auction, bidder, price, `dateTime`, extra FROM bid

@@ -1,0 +1,2 @@
+-- Selection: the bids on a few auctions.
+SELECT auction, price FROM bid WHERE MOD(auction, 123) = 0

@@ -1,0 +1,161 @@
+//! What can be asked for on the command line.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+
+use crate::help;
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "rheos", version, about = help::ABOUT, long_about = help::ABOUT_LONG, after_help = help::START, max_term_width = 120)]
+#[command(propagate_version = true, disable_help_subcommand = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The first word after `rheos`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run SQL: the statements of a script, in order
+    #[command(after_long_help = help::RUN)]
+    Run(RunArgs),
+    /// Show how queries would run, without running them
+    #[command(after_long_help = help::EXPLAIN)]
+    Explain(ExplainArgs),
+    /// Measure Rheos on this machine
+    #[command(subcommand)]
+    Bench(BenchCommand),
+    /// List connectors and formats with their options
+    Connectors(ListArgs),
+    /// List the functions of SQL
+    Functions(ListArgs),
+}
+
+/// Which SQL, under which settings.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("sql").required(true).multiple(true))]
+pub(crate) struct ScriptArgs {
+    /// Scripts to run, one after the other; '-' reads standard input
+    #[arg(value_name = "FILE.sql", group = "sql")]
+    pub(crate) files: Vec<PathBuf>,
+    /// SQL to run, after the scripts if there are any
+    #[arg(short = 'e', long = "execute", value_name = "SQL", group = "sql")]
+    pub(crate) execute: Vec<String>,
+    /// A setting, stronger than a SET in the script
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) set: Vec<(String, String)>,
+    /// What ${NAME} stands for in the SQL, stronger than an environment variable of that name
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = pair)]
+    pub(crate) variables: Vec<(String, String)>,
+    /// How many subtasks an operator runs as; 'auto' is the number of cores [default: 1]
+    #[arg(short = 'p', long, value_name = "N|auto")]
+    pub(crate) parallelism: Option<String>,
+}
+
+/// `rheos run`
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) script: ScriptArgs,
+    /// The form of results [default: table on a terminal, changelog elsewhere]
+    #[arg(short, long, value_enum)]
+    pub(crate) output: Option<OutputKind>,
+}
+
+/// The form in which a query's rows go to standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputKind {
+    /// A table: live on a terminal, elsewhere once a bounded query has ended
+    Table,
+    /// A line for each change: +I, -U, +U or -D, then the cells, separated by tabs
+    Changelog,
+    /// A JSON object for each change, its kind under "op"
+    Json,
+    /// CSV with a header; the kind of change comes first where rows are updated
+    Csv,
+    /// The final rows of a bounded query, sorted, separated by tabs
+    FinalTsv,
+}
+
+/// `rheos explain`
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) script: ScriptArgs,
+}
+
+/// `rheos bench`
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Run the queries of the Nexmark benchmark over generated events, into a sink that keeps nothing
+    #[command(after_long_help = help::BENCH_NEXMARK)]
+    Nexmark(NexmarkArgs),
+}
+
+/// `rheos bench nexmark`
+#[derive(Debug, Args)]
+pub(crate) struct NexmarkArgs {
+    /// Which queries: q0, q5, ..., or all
+    #[arg(value_name = "QUERY", default_value = "all")]
+    pub(crate) queries: Vec<String>,
+    /// How many events are generated for each query
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) events: u64,
+    /// How many subtasks an operator runs as; 'auto' is the number of cores
+    #[arg(short = 'p', long, value_name = "N|auto", default_value = "1")]
+    pub(crate) parallelism: String,
+    /// A further setting
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Also show the cost and the selectivity of each operator
+    #[arg(long)]
+    pub(crate) operators: bool,
+    /// Also write the figures to a file, a JSON object for each query
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// `rheos connectors`, `rheos functions`
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only those whose name contains this text
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+/// `KEY=VALUE`; the value may contain `=` and may be empty.
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_string(), value.trim().to_string())),
+        _ => Err("write it as name=value".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_value_may_contain_an_equals_sign() {
+        assert_eq!(pair("a.b = x=y"), Ok(("a.b".into(), "x=y".into())));
+        assert_eq!(pair("a="), Ok(("a".into(), String::new())));
+        assert!(pair("a").is_err());
+        assert!(pair("=a").is_err());
+    }
+
+    #[test]
+    fn run_wants_a_script_or_sql() {
+        assert!(Cli::try_parse_from(["rheos", "run"]).is_err());
+        assert!(Cli::try_parse_from(["rheos", "run", "-e", "SELECT 1"]).is_ok());
+        assert!(Cli::try_parse_from(["rheos", "run", "tables.sql", "-e", "SELECT 1", "-o", "final-tsv"]).is_ok());
+    }
+}

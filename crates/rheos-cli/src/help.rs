@@ -1,0 +1,94 @@
+//! Help texts that teach: what the commands are for, with examples that can be copied.
+
+/// `rheos -h`
+pub(crate) const ABOUT: &str = "A stateful stream processor: continuous queries in Flink's SQL, in one process";
+
+/// `rheos --help`
+pub(crate) const ABOUT_LONG: &str = "\
+A stateful stream processor: continuous queries in Flink's SQL, in one process.
+
+A query reads tables that are streams: files, generators, logs. Its result is kept up to date as rows come, and
+is exact on rows that come out of order, by event time and watermarks.";
+
+/// Where to begin.
+pub(crate) const START: &str = "\
+Begin here:
+  rheos run -e \"SELECT 1 + 1 AS two\"    a query
+  rheos run --help                       three worked examples
+  rheos connectors                       what can be read and written
+  rheos functions date                   functions whose name contains 'date'";
+
+/// `rheos run --help`
+pub(crate) const RUN: &str = r#"EXAMPLES
+
+1. Question a file. Each line is a row; the columns are those of the table, in order:
+
+   $ printf 'north,3\nsouth,5\nnorth,4\n' > sales.csv
+   $ cat > sales.sql <<'END'
+   CREATE TABLE sales (region STRING, amount INT)
+     WITH ('connector' = 'filesystem', 'path' = 'sales.csv', 'format' = 'csv');
+   SELECT region, SUM(amount) AS total FROM sales GROUP BY region;
+   END
+   $ rheos run sales.sql --output final-tsv
+   region  total
+   north   7
+   south   5
+
+   Without --output, the changes that lead there are shown: +I new row, -U and +U old and new row of an update,
+   -D row gone.
+
+2. Windows over a live stream: bids at an auction, counted every two seconds of event time. On a terminal the
+   table is live, and says what it waits for; q or Ctrl-C ends it:
+
+   $ cat > bids.sql <<'END'
+   CREATE TABLE events (
+     event_type INT,
+     bid ROW<auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, `dateTime` TIMESTAMP(3), extra STRING>,
+     at AS bid.`dateTime`,
+     WATERMARK FOR at AS at - INTERVAL '1' SECOND
+   ) WITH ('connector' = 'nexmark', 'rate.limited' = 'true', 'first-event.rate' = '10000');
+   SELECT window_start, COUNT(*) AS bids, MAX(bid.price) AS highest
+   FROM TABLE(TUMBLE(TABLE events, DESCRIPTOR(at), INTERVAL '2' SECOND))
+   WHERE event_type = 2
+   GROUP BY window_start, window_end;
+   END
+   $ rheos run bids.sql
+
+3. From files to files, with a variable and four subtasks. INSERT runs as a job of its own; its files appear when
+   they are whole:
+
+   $ cat > large.sql <<'END'
+   CREATE TABLE sales (region STRING, amount INT)
+     WITH ('connector' = 'filesystem', 'path' = '${DATA}/*.csv', 'format' = 'csv');
+   CREATE TABLE large_sales (region STRING, amount INT)
+     WITH ('connector' = 'filesystem', 'path' = 'large', 'format' = 'json');
+   INSERT INTO large_sales SELECT region, amount FROM sales WHERE amount > 3;
+   END
+   $ rheos run large.sql --var DATA=. --parallelism 4
+
+SETTINGS come from, strongest first: --set and --parallelism, SET in the script, the environment
+(RHEOS_PARALLELISM_DEFAULT is parallelism.default), rheos.toml in the working directory, defaults.
+
+${NAME} in a script stands for --var NAME=..., or else the environment's variable; ${NAME:-text} has a default.
+
+EXIT CODES: 0 done, 1 a statement or the configuration is wrong (then nothing has run), 2 a job failed,
+3 interrupted before the end."#;
+
+/// `rheos explain --help`
+pub(crate) const EXPLAIN: &str = r#"EXAMPLE
+
+   $ rheos explain sales.sql
+   $ rheos explain -e "SELECT 1"
+
+Shows, for each query and INSERT of a script, the plan (for each operator the kinds of changes it puts out:
+I insert, UB and UA old and new row of an update, D delete) and the tasks that would run."#;
+
+/// `rheos bench nexmark --help`
+pub(crate) const BENCH_NEXMARK: &str = r#"EXAMPLES
+
+   $ rheos bench nexmark                                        all queries, a million events each
+   $ rheos bench nexmark q0 q5 --events 10000000 --operators    two queries, and where their time goes
+
+The events come from the connector 'nexmark', as fast as they can be made; making them is part of what is
+measured. The queries are those of the public benchmark for Flink that need no processing time. 'cpu' is the user
+and system time of the whole process, on all cores; 'ns/event' is that time divided by the number of events."#;

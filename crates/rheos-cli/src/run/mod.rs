@@ -1,0 +1,72 @@
+//! `rheos run`: steps carried out in order.
+
+pub(crate) mod form;
+mod insert;
+pub(crate) mod query;
+
+use std::io::{self, IsTerminal, Write};
+
+use rheos::Session;
+
+use crate::args::{OutputKind, RunArgs};
+use crate::failure::Failure;
+use crate::figures::table;
+use crate::interrupt::Interrupt;
+use crate::live;
+use crate::prepare::{self, Display, Step};
+use crate::script::Script;
+use crate::settings::Settings;
+
+/// Carries the command out.
+pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let scripts = Script::read_all(&args.script)?;
+    let settings = Settings::collect(&args.script)?;
+    let terminal = io::stdout().is_terminal();
+    let default = if terminal { OutputKind::Table } else { OutputKind::Changelog };
+    let display = Display { output: args.output.unwrap_or(default), terminal };
+    let (mut session, statements) = prepare::begin(&scripts, &settings)?;
+    let steps = prepare::steps(&mut session, &statements, &settings, display)?;
+
+    let interrupt = Interrupt::default();
+    let mut shown = 0;
+    for step in steps {
+        if !matches!(step, Step::Insert(_)) {
+            if shown > 0 && display.output != OutputKind::Changelog && display.output != OutputKind::Json {
+                write_out("\n")?;
+            }
+            shown += 1;
+        }
+        carry_out(&session, step, display, &interrupt)?;
+    }
+    Ok(())
+}
+
+fn carry_out(session: &Session, step: Step, display: Display, interrupt: &Interrupt) -> Result<(), Failure> {
+    match step {
+        Step::Text(text) => write_out(&format!("{}\n", text.trim_end())),
+        Step::Table { header, rows } if display.output == OutputKind::Table => write_out(&format!("{}\n", table(&header, &rows))),
+        Step::Table { header, rows } => {
+            let line = |cells: &[String]| cells.join("\t") + "\n";
+            write_out(&std::iter::once(&header).chain(&rows).map(|cells| line(cells)).collect::<String>())
+        }
+        Step::Insert(job) => {
+            interrupt.listen();
+            let running = session.start(job).map_err(Failure::of_start)?;
+            insert::watch(&running, interrupt)
+        }
+        Step::Query { job, info, form } => {
+            interrupt.listen();
+            let mut running = session.start(job).map_err(Failure::of_start)?;
+            match form {
+                Some(form) => query::stream(&mut running, form, interrupt),
+                None => live::show(&mut running, &info, interrupt),
+            }
+        }
+    }
+}
+
+/// Writes to standard output, at once.
+pub(crate) fn write_out(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::of_output)
+}
