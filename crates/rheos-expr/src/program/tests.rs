@@ -41,18 +41,18 @@ fn seventh() -> Expr {
 #[test]
 fn a_branch_that_fails_is_evaluated_only_for_rows_that_reach_it() {
     let column = ints(vec![Some(0), Some(2), None, Some(7), Some(0)]);
-    assert_eq!(evaluate(&seventh(), &[column.clone()]).unwrap_err(), "division by zero");
+    assert_eq!(evaluate(&seventh(), std::slice::from_ref(&column)).unwrap_err(), "division by zero");
 
     let guarded = case(vec![(f("<>", vec![int(0), literal_int(0)]), seventh())], Some(literal_int(-1))).unwrap();
     let expected = Int32Array::from(vec![-1, 3, -1, 1, -1]);
-    assert_eq!(evaluate(&guarded, &[column.clone()]).unwrap().as_primitive::<Int32Type>(), &expected);
+    assert_eq!(evaluate(&guarded, std::slice::from_ref(&column)).unwrap().as_primitive::<Int32Type>(), &expected);
 
     let both = f("AND", vec![f("<>", vec![int(0), literal_int(0)]), f(">", vec![seventh(), literal_int(2)])]);
-    let got = evaluate(&both, &[column.clone()]).unwrap();
+    let got = evaluate(&both, std::slice::from_ref(&column)).unwrap();
     assert_eq!(got.as_boolean().iter().collect::<Vec<_>>(), vec![Some(false), Some(true), None, Some(false), Some(false)]);
 
     let either = f("OR", vec![f("=", vec![int(0), literal_int(0)]), f(">", vec![seventh(), literal_int(2)])]);
-    let got = evaluate(&either, &[column.clone()]).unwrap();
+    let got = evaluate(&either, std::slice::from_ref(&column)).unwrap();
     assert_eq!(got.as_boolean().iter().collect::<Vec<_>>(), vec![Some(true), Some(true), None, Some(false), Some(true)]);
 
     let when_zero = f("IF", vec![f("=", vec![int(0), literal_int(0)]), literal_null(), seventh()]);

@@ -138,10 +138,10 @@ fn evaluate(expr: &Expr, columns: &[ArrayRef]) -> ArrayRef {
 fn nulls_stay_null_beside_constants_and_columns() {
     let price = Expr::column(0, TypeKind::BigInt.nullable());
     let longs: ArrayRef = Arc::new(Int64Array::from(vec![Some(1000), None, Some(-3)]));
-    let euro = evaluate(&call("*", vec![literal_decimal("0.908").unwrap(), price.clone()]).unwrap(), &[longs.clone()]);
+    let euro = evaluate(&call("*", vec![literal_decimal("0.908").unwrap(), price.clone()]).unwrap(), std::slice::from_ref(&longs));
     let expected = Decimal128Array::from(vec![Some(908_000), None, Some(-2724)]).with_precision_and_scale(23, 3).unwrap();
     assert_eq!(euro.as_primitive::<Decimal128Type>(), &expected);
-    let sum = evaluate(&call("+", vec![price.clone(), literal_decimal("0.5").unwrap()]).unwrap(), &[longs.clone()]);
+    let sum = evaluate(&call("+", vec![price.clone(), literal_decimal("0.5").unwrap()]).unwrap(), std::slice::from_ref(&longs));
     assert_eq!(sum.as_primitive::<Decimal128Type>().value(2), -25);
     let rest = evaluate(&call("MOD", vec![price, literal_int(7)]).unwrap(), &[longs]);
     assert_eq!(rest.as_primitive::<Int32Type>(), &Int32Array::from(vec![Some(6), None, Some(-3)]));
