@@ -22,7 +22,7 @@ pub(super) fn json_quote(call: &Call<'_>) -> Result<Value> {
                 '\n' => out.push_str("\\n"),
                 '\r' => out.push_str("\\r"),
                 '\t' => out.push_str("\\t"),
-                c if c < ' ' || c > '\u{7f}' => {
+                c if !(' '..='\u{7f}').contains(&c) => {
                     for unit in c.encode_utf16(&mut [0; 2]) {
                         // Writing to a text cannot fail.
                         let _ = write!(out, "\\u{unit:04x}");

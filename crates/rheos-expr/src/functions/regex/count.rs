@@ -15,7 +15,6 @@ use super::pattern::{Pattern, Patterns};
 /// What a match gives, and what is given for a text that is no regular expression.
 type Answer<X> = (fn(&Pattern, &str) -> X, Option<X>);
 
-// Java's find of an empty expression would be true everywhere: REGEXP says no.
 const IS_MATCH: Answer<bool> = (Pattern::is_match, Some(false));
 const COUNT: Answer<i32> = (
     |pattern, text| {
@@ -56,6 +55,7 @@ where
 }
 
 pub(super) fn prepare_is_match(args: &[Expr], _: &LogicalType, _: &EvalConfig) -> Result<Option<Prepared>> {
+    // An empty expression is found everywhere, but REGEXP says no: left to the evaluation by row.
     if args.get(1).and_then(Expr::literal_text) == Some("") {
         return Ok(None);
     }

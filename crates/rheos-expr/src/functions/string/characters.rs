@@ -3,7 +3,9 @@
 /// The byte at which character `n` (from 0) begins; the text's length if it has no more than `n`.
 #[inline]
 pub(super) fn offset(text: &str, n: usize) -> usize {
-    if text.is_ascii() { n.min(text.len()) } else { text.char_indices().nth(n).map_or(text.len(), |(at, _)| at) }
+    let at = n.min(text.len());
+    // Characters before it are single bytes: it is where it seems to be.
+    if text.as_bytes()[..at].is_ascii() { at } else { text.char_indices().nth(n).map_or(text.len(), |(at, _)| at) }
 }
 
 /// How many characters a text has.

@@ -12,7 +12,7 @@ use base64::engine::{DecodePaddingMode, general_purpose::STANDARD};
 use rheos_core::error::{Error, Result};
 
 use crate::function::{Call, Value};
-use crate::functions::kernel::{bytes, collect, numbers, texts, try_collect, write_texts};
+use crate::functions::kernel::{Rows, bytes, collect, numbers, texts, try_collect, write_texts};
 
 /// Decodes with or without the padding, as Java does.
 const BASE64_READER: GeneralPurpose =
@@ -67,27 +67,39 @@ pub(super) fn unhex(call: &Call<'_>) -> Result<Value> {
     })
 }
 
-fn of_bytes<'a>(call: &'a Call<'_>) -> Result<Box<dyn Fn(usize) -> Option<&'a [u8]> + 'a>> {
-    if call.arg_types.first().is_some_and(|ty| ty.kind.is_binary()) {
-        let bytes = bytes(call, 0)?;
-        return Ok(Box::new(move |row| bytes.get(row)));
+/// An argument that may be a text or bytes.
+enum Bytes<'a> {
+    Text(Rows<'a, StringArray>),
+    Bytes(Rows<'a, BinaryArray>),
+}
+
+impl<'a> Bytes<'a> {
+    fn of(call: &Call<'a>) -> Result<Bytes<'a>> {
+        let binary = call.arg_types.first().is_some_and(|ty| ty.kind.is_binary());
+        Ok(if binary { Bytes::Bytes(bytes(call, 0)?) } else { Bytes::Text(texts(call, 0)?) })
     }
-    let text = texts(call, 0)?;
-    Ok(Box::new(move |row| text.get(row).map(str::as_bytes)))
+
+    #[inline]
+    fn get(&self, row: usize) -> Option<&'a [u8]> {
+        match self {
+            Bytes::Text(text) => text.get(row).map(str::as_bytes),
+            Bytes::Bytes(bytes) => bytes.get(row),
+        }
+    }
 }
 
 pub(super) fn to_base64(call: &Call<'_>) -> Result<Value> {
-    let bytes = of_bytes(call)?;
+    let bytes = Bytes::of(call)?;
     write_texts(call, |row, out| {
-        STANDARD.encode_string(bytes(row)?, out);
+        STANDARD.encode_string(bytes.get(row)?, out);
         Some(())
     })
 }
 
 pub(super) fn from_base64(call: &Call<'_>) -> Result<Value> {
-    let bytes = of_bytes(call)?;
+    let bytes = Bytes::of(call)?;
     try_collect::<StringArray, String>(call, |row| {
-        let Some(bytes) = bytes(row) else { return Ok(None) };
+        let Some(bytes) = bytes.get(row) else { return Ok(None) };
         let decoded = BASE64_READER
             .decode(bytes)
             .map_err(|e| Error::input(format!("FROM_BASE64: '{}' is not base64: {e}", String::from_utf8_lossy(bytes))).caused_by(e))?;

@@ -20,7 +20,7 @@ enum Like {
     Equals(String),
     StartsWith(String),
     EndsWith(String),
-    Contains(memmem::Finder<'static>),
+    Contains(Box<memmem::Finder<'static>>),
     Tokens(Vec<Token>),
 }
 
@@ -53,7 +53,7 @@ impl Like {
         let plain =
             |tokens: &[Token]| -> Option<String> { tokens.iter().map(|t| if let Token::Is(c) = t { Some(*c) } else { None }).collect() };
         let simple = match tokens.as_slice() {
-            [Token::Any, inner @ .., Token::Any] => plain(inner).map(|t| Like::Contains(memmem::Finder::new(&t).into_owned())),
+            [Token::Any, inner @ .., Token::Any] => plain(inner).map(|t| Like::Contains(Box::new(memmem::Finder::new(&t).into_owned()))),
             [Token::Any, inner @ ..] => plain(inner).map(Like::EndsWith),
             [inner @ .., Token::Any] => plain(inner).map(Like::StartsWith),
             all => plain(all).map(Like::Equals),
@@ -102,6 +102,13 @@ fn matches_tokens(tokens: &[Token], text: &str) -> bool {
         let Some(skipped) = text[from..].chars().next() else { return false };
         token = after_any;
         at = from + skipped.len_utf8();
+        // Straight to where the next character is the one that must follow.
+        if let Some(Token::Is(wanted)) = tokens.get(after_any) {
+            match text[at..].find(*wanted) {
+                Some(found) => at += found,
+                None => return false,
+            }
+        }
         retry = Some((after_any, at));
     }
 }

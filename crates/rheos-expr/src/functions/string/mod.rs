@@ -7,6 +7,7 @@ use crate::function::{Arg, Function, Signature};
 use super::signature::Param::{Any, Integer, Keyword, Kind, Text};
 use super::signature::{Param, accept, any_nullable, count, signature, variadic};
 
+mod bytes;
 mod case;
 mod characters;
 mod check;

@@ -19,7 +19,12 @@ use crate::functions::time::iso::{IsoForm, write_iso_timestamp};
 /// NULL if any part is.
 pub(super) fn concat(call: &Call<'_>) -> Result<Value> {
     let parts = (0..call.args.len()).map(|i| texts(call, i)).collect::<Result<Vec<_>>>()?;
-    write_texts(call, |row, out| parts.iter().try_for_each(|part| Some(out.push_str(part.get(row)?))))
+    write_texts(call, |row, out| {
+        for part in &parts {
+            out.push_str(part.get(row)?);
+        }
+        Some(())
+    })
 }
 
 /// Leaves out parts that are NULL; NULL if the separator is.

@@ -1,17 +1,18 @@
 //! Texts searched for and replaced.
 
-use std::fmt::Write;
 use std::sync::Arc;
 
-use arrow::array::{Array, BooleanArray, Int32Array, StringBuilder};
+use arrow::array::{Array, BooleanArray, Int32Array, StringArray};
+use arrow::buffer::{Buffer, OffsetBuffer};
 use arrow::datatypes::Int64Type;
-use memchr::{memchr_iter, memmem};
+use memchr::memmem;
 
 use rheos_core::error::{Error, Result};
 
 use crate::function::{Call, Value};
 use crate::functions::kernel::{Rows, argument, bytes, collect, numbers, result, texts, try_collect, write_texts};
 
+use super::bytes::BytePositions;
 use super::characters;
 
 /// The character (from 1) at which `searched` occurs at or after character `start` (from 1), 0 if nowhere.
@@ -89,17 +90,52 @@ pub(super) fn ends_with(call: &Call<'_>) -> Result<Value> {
     compare_ends(call, |whole, end| whole.ends_with(end))
 }
 
-/// Writes `text` with what is between consecutive positions of `found`, `width` bytes wide each, replaced.
-#[inline]
-fn write_replaced(out: &mut StringBuilder, text: &str, found: impl Iterator<Item = usize>, width: usize, replacement: &str) {
-    let mut from = 0;
-    for at in found {
-        // Writing to a builder cannot fail.
-        let _ = out.write_str(&text[from..at]);
-        let _ = out.write_str(replacement);
-        from = at + width;
+/// A column of texts in the making.
+struct Texts {
+    bytes: Vec<u8>,
+    offsets: Vec<i32>,
+}
+
+impl Texts {
+    /// Adds `text` with what is at the positions of `found`, `width` bytes wide each, replaced.
+    #[inline]
+    fn push_replaced(&mut self, text: &str, found: impl Iterator<Item = usize>, width: usize, replacement: &str) -> Result<()> {
+        let text = text.as_bytes();
+        let mut from = 0;
+        for at in found {
+            self.bytes.extend_from_slice(&text[from..at]);
+            self.bytes.extend_from_slice(replacement.as_bytes());
+            from = at + width;
+        }
+        self.bytes.extend_from_slice(&text[from..]);
+        let end = i32::try_from(self.bytes.len()).map_err(|_| Error::input("the texts of a batch are longer than two gigabytes"))?;
+        self.offsets.push(end);
+        Ok(())
     }
-    out.append_value(&text[from..]);
+
+    fn push_null(&mut self) {
+        self.offsets.push(self.offsets.last().copied().unwrap_or(0));
+    }
+}
+
+/// A column without one ASCII character: byte by byte without a branch, since such a character may be anywhere.
+fn without_byte(array: &StringArray, byte: u8) -> Result<StringArray> {
+    let offsets = array.value_offsets();
+    let values = &array.value_data()[offsets[0] as usize..offsets[array.len()] as usize];
+    let mut kept = vec![0; values.len()];
+    let mut length = 0;
+    let mut ends = Vec::with_capacity(offsets.len());
+    ends.push(0);
+    for span in offsets.windows(2) {
+        for b in &array.value_data()[span[0] as usize..span[1] as usize] {
+            kept[length] = *b;
+            length += usize::from(*b != byte);
+        }
+        // No longer than the column that it comes from.
+        ends.push(length as i32);
+    }
+    kept.truncate(length);
+    Ok(StringArray::try_new(OffsetBuffer::new(ends.into()), Buffer::from_vec(kept), array.nulls().cloned())?)
 }
 
 pub(super) fn replace(call: &Call<'_>) -> Result<Value> {
@@ -109,16 +145,21 @@ pub(super) fn replace(call: &Call<'_>) -> Result<Value> {
         && !searched.is_empty()
     {
         let array = text.array();
-        let mut out = StringBuilder::with_capacity(array.len(), array.value_data().len());
+        if let ([byte], true) = (searched.as_bytes(), replacement.is_empty()) {
+            return Ok(result(call, Arc::new(without_byte(array, *byte)?)));
+        }
+        let mut out = Texts { bytes: Vec::with_capacity(array.value_data().len()), offsets: Vec::with_capacity(array.len() + 1) };
+        out.offsets.push(0);
         let finder = memmem::Finder::new(searched);
         for text in array {
             match (text, searched.as_bytes()) {
-                (None, _) => out.append_null(),
-                (Some(text), [byte]) => write_replaced(&mut out, text, memchr_iter(*byte, text.as_bytes()), 1, replacement),
-                (Some(text), _) => write_replaced(&mut out, text, finder.find_iter(text.as_bytes()), searched.len(), replacement),
+                (None, _) => out.push_null(),
+                (Some(text), [byte]) => out.push_replaced(text, BytePositions::new(text.as_bytes(), *byte), 1, replacement)?,
+                (Some(text), _) => out.push_replaced(text, finder.find_iter(text.as_bytes()), searched.len(), replacement)?,
             }
         }
-        return Ok(result(call, Arc::new(out.finish())));
+        let offsets = OffsetBuffer::new(out.offsets.into());
+        return Ok(result(call, Arc::new(StringArray::try_new(offsets, Buffer::from_vec(out.bytes), array.nulls().cloned())?)));
     }
     write_texts(call, |row, out| {
         let (text, searched, replacement) = (text.get(row)?, searched.get(row)?, replacement.get(row)?);

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use arrow::array::{ListBuilder, MapBuilder, MapFieldNames, StringArray, StringBuilder};
 use arrow::datatypes::Int64Type;
-use memchr::{memchr_iter, memmem};
+use memchr::memmem;
 
 use rheos_core::error::{Error, Result};
 
 use crate::function::{Call, Value};
 use crate::functions::kernel::{Rows, argument, collect, numbers, result, rows_to_compute, texts};
 use crate::functions::regex::pattern::Pattern;
+
+use super::bytes::BytePositions;
 
 /// Part `index` (from 0) of a text between separators of one byte.
 #[inline]
@@ -19,7 +21,7 @@ fn part_by_byte(text: &str, separator: u8, index: usize) -> Option<&str> {
     if text.is_empty() {
         return None;
     }
-    let mut separators = memchr_iter(separator, text.as_bytes());
+    let mut separators = BytePositions::new(text.as_bytes(), separator);
     let start = match index {
         0 => 0,
         index => separators.nth(index - 1)? + 1,

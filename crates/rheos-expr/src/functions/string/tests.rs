@@ -120,6 +120,7 @@ fn texts_are_searched_and_replaced() {
         ("ENDSWITH(BYTES 'abc', BYTES 'bc')", "true", ""),
         ("REPLACE('banana', 'a', 'AA')", "bAAnAAnAA", "STRING NOT NULL"),
         ("REPLACE('banana', 'an', '')", "ba", ""),
+        ("REPLACE('banäna', 'n', '')", "baäa", ""),
         ("REPLACE('ab', '', '-')", "-a-b-", ""),
         ("REPLACE('ab', 'x', CAST(NULL, 'STRING'))", "\\N", "STRING"),
         ("TRANSLATE('www.apache.org', 'abcde.', '123')", "www1p13horg", "STRING NOT NULL"),

@@ -13,7 +13,7 @@ use crate::functions::kernel::{result, texts};
 
 use super::local::{Local, local};
 use super::unit::{Unit, extract_from_days};
-use super::{any_nullable, count, moment, unit_of};
+use super::{count, moment, unit_of};
 
 pub(super) fn resolve(args: &[Arg<'_>]) -> Result<Signature, String> {
     count(args, 2, 2)?;
@@ -29,8 +29,8 @@ pub(super) fn resolve(args: &[Arg<'_>]) -> Result<Signature, String> {
     if !fits {
         return Err(format!("a value of type {} has no such part as {unit:?}", ty.kind));
     }
-    let nullable = any_nullable(&[ty.clone()]);
-    Ok(Signature { args: vec![args[0].ty().clone(), ty], result: TypeKind::BigInt.with_nullable(nullable) })
+    let result = TypeKind::BigInt.with_nullable(ty.nullable);
+    Ok(Signature { args: vec![args[0].ty().clone(), ty], result })
 }
 
 pub(super) fn resolve_part(unit: Unit, args: &[Arg<'_>]) -> Result<Signature, String> {

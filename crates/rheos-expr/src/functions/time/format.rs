@@ -35,29 +35,46 @@ impl Moment {
 impl Pattern {
     /// Writes a moment.
     pub(super) fn write(&self, moment: &Moment, out: &mut impl Write) -> fmt::Result {
-        let date = civil_from_days(moment.days);
-        write_pieces(&self.pieces, self.style, moment, date, out)
+        write_pieces(&self.pieces, self.style, &Parts::of(moment), out)
     }
 }
 
-fn write_pieces(pieces: &[Piece], style: Style, moment: &Moment, date: (i32, u32, u32), out: &mut impl Write) -> fmt::Result {
+/// What the letters of a pattern write, read off a moment once.
+struct Parts {
+    moment: Moment,
+    year: i32,
+    month: u32,
+    day: u32,
+    hour: i64,
+    minute: i64,
+    second: i64,
+    nanos: i64,
+}
+
+impl Parts {
+    fn of(moment: &Moment) -> Parts {
+        let (year, month, day) = civil_from_days(moment.days);
+        let seconds = moment.nanos_of_day / 1_000_000_000;
+        let nanos = moment.nanos_of_day % 1_000_000_000;
+        Parts { moment: *moment, year, month, day, hour: seconds / 3600, minute: seconds / 60 % 60, second: seconds % 60, nanos }
+    }
+}
+
+fn write_pieces(pieces: &[Piece], style: Style, parts: &Parts, out: &mut impl Write) -> fmt::Result {
     for piece in pieces {
         match piece {
             Piece::Literal(text) => out.write_str(text)?,
-            Piece::Optional(inner) => write_pieces(inner, style, moment, date, out)?,
-            Piece::Field(letter, count) => write_field(*letter, *count, style, moment, date, out)?,
+            Piece::Optional(inner) => write_pieces(inner, style, parts, out)?,
+            Piece::Field(letter, count) => write_field(*letter, *count, style, parts, out)?,
         }
     }
     Ok(())
 }
 
-fn write_field(letter: u8, count: usize, style: Style, moment: &Moment, date: (i32, u32, u32), out: &mut impl Write) -> fmt::Result {
-    let (year, month, day) = date;
+fn write_field(letter: u8, count: usize, style: Style, parts: &Parts, out: &mut impl Write) -> fmt::Result {
+    let Parts { moment, year, month, day, hour, minute, second, nanos } = *parts;
     let simple = style == Style::Simple;
     let year_of_era = i64::from(if year > 0 { year } else { 1 - year });
-    let seconds = moment.nanos_of_day / 1_000_000_000;
-    let nanos = moment.nanos_of_day % 1_000_000_000;
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     // Sunday is 0.
     let weekday = (moment.days + 4).rem_euclid(7);
     match letter {
@@ -72,7 +89,7 @@ fn write_field(letter: u8, count: usize, style: Style, moment: &Moment, date: (i
         b'd' => write_padded(out, i64::from(day), count),
         b'D' => write_padded(out, extract_from_days(Unit::DayOfYear, moment.days), count),
         b'Q' | b'q' => {
-            let quarter = (month + 2) / 3;
+            let quarter = month.div_ceil(3);
             match count {
                 1 | 2 => write_padded(out, i64::from(quarter), count),
                 3 => write!(out, "Q{quarter}"),
@@ -140,12 +157,26 @@ fn write_offset(out: &mut impl Write, zone: &str, offset_s: i32, between: &str) 
 }
 
 fn write_padded(out: &mut impl Write, value: i64, width: usize) -> fmt::Result {
-    // The common case without the machinery of formatting.
-    if width == 2 && (0..100).contains(&value) {
-        out.write_char(char::from(b'0' + (value / 10) as u8))?;
-        return out.write_char(char::from(b'0' + (value % 10) as u8));
+    // The common cases without the machinery of formatting.
+    match (width, value) {
+        (2, 0..100) => out.write_str(pair(value)),
+        (3, 0..1000) => {
+            out.write_str(&pair(value / 100)[1..])?;
+            out.write_str(pair(value % 100))
+        }
+        (4, 0..10_000) => {
+            out.write_str(pair(value / 100))?;
+            out.write_str(pair(value % 100))
+        }
+        _ => write!(out, "{value:0width$}"),
     }
-    write!(out, "{value:0width$}")
+}
+
+/// Two digits.
+fn pair(value: i64) -> &'static str {
+    const PAIRS: &str = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+    let at = 2 * value as usize;
+    &PAIRS[at..at + 2]
 }
 
 /// Year and week as Java's default locale (US) counts them: weeks begin on Sunday, the first is the one with 1 January.
