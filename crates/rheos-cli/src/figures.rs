@@ -1,6 +1,6 @@
 //! Numbers, moments and small tables as people read them.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, presets};
 use rheos_core::text::write_timestamp;
 use rheos_core::time::TimestampMs;
 
@@ -67,7 +67,10 @@ pub(crate) fn table(header: &[String], rows: &[Vec<String>]) -> String {
 /// An empty table in the style of all tables.
 pub(crate) fn new_table(header: &[String]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_NO_BORDERS).force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
+    table
+        .load_style(presets::UTF8_NO_BORDERS.row_separator(LineStyle::none()))
+        .force_no_tty()
+        .set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header);
     table
 }
@@ -84,7 +87,8 @@ pub(crate) fn align_numbers(table: &mut Table, columns: usize, rows: &[Vec<Strin
 
 fn is_number(cell: &str) -> bool {
     let digits = cell.trim_start_matches('-').trim_end_matches(['%', 'k', 'M', 'G']);
-    digits.bytes().next().is_some_and(|b| b.is_ascii_digit()) && digits.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b',' | b'E' | b'-'))
+    digits.bytes().next().is_some_and(|b| b.is_ascii_digit())
+        && digits.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b',' | b'E' | b'-'))
         && !looks_like_date(digits)
 }
 
@@ -126,7 +130,7 @@ mod tests {
     fn numbers_go_to_the_right() {
         let rows = [["a", "1"], ["b", "-12.5"], ["c", "\\N"]].map(|r| r.map(String::from).to_vec());
         let shown = table(&["x".to_string(), "n".to_string()], &rows);
-        assert_eq!(shown.lines().nth(2).unwrap(), " a ┆     1");
+        assert_eq!(shown.lines().collect::<Vec<_>>(), [" x ┆     n", "═══╪═══════", " a ┆     1", " b ┆ -12.5", " c ┆    \\N"]);
         assert!(!is_number("2024-01-01") && is_number("1.0E-7") && !is_number("-"));
     }
 }

@@ -69,11 +69,15 @@ pub(crate) fn functions(args: &ListArgs) -> Result<(), Failure> {
     write_out(&format!("{}\n", table(&["name", "kind", "usage"].map(String::from), &rows)))
 }
 
+/// How alike two names must be for one to be meant by the other, from 0 to 1.
+const SIMILAR: f64 = 0.8;
+
 /// Those whose name contains the text, in any case; if one is of exactly that name, only it.
 fn choose<T>(all: Vec<T>, wanted: Option<&str>, name: impl Fn(&T) -> &str, what: &str) -> Result<Vec<T>, Failure> {
     let Some(wanted) = wanted else { return Ok(all) };
     let lower = wanted.to_lowercase();
-    let nearest = all.iter().map(|t| (strsim::jaro_winkler(&name(t).to_lowercase(), &lower), name(t).to_string())).max_by(|a, b| a.0.total_cmp(&b.0));
+    let likeness = |t: &T| (strsim::jaro_winkler(&name(t).to_lowercase(), &lower), name(t).to_string());
+    let nearest = all.iter().map(likeness).filter(|(likeness, _)| *likeness > SIMILAR).max_by(|a, b| a.0.total_cmp(&b.0));
     let exact = all.iter().any(|t| name(t).to_lowercase() == lower);
     let fits = |t: &T| if exact { name(t).to_lowercase() == lower } else { name(t).to_lowercase().contains(&lower) };
     let chosen: Vec<T> = all.into_iter().filter(fits).collect();

@@ -30,6 +30,8 @@ pub(crate) enum Step {
     },
     /// Run an INSERT.
     Insert(Job),
+    /// Prepare a statement when its turn comes: it reads what an earlier INSERT of the script writes, and that is not there yet.
+    Later(usize),
 }
 
 /// How results will be shown.
@@ -42,6 +44,7 @@ pub(crate) struct Display {
 }
 
 /// A session with the settings of the command, and its scripts parsed: all of them, before any statement is looked at.
+#[allow(clippy::type_complexity)] // a session and what it is to do
 pub(crate) fn begin<'a>(scripts: &'a [Script], settings: &Settings) -> Result<(Session, Vec<(&'a Script, Parsed)>), Failure> {
     let mut session = Session::new();
     settings.apply(&mut session, None)?;
@@ -61,22 +64,47 @@ pub(crate) fn steps(
     display: Display,
 ) -> Result<Vec<Step>, Failure> {
     let mut steps = Vec::new();
-    for (script, parsed) in statements {
-        let wrong = |e: SqlError| script.wrong(&at_statement(e, parsed));
-        match prepare(session, parsed, settings, &wrong)? {
-            Prepared::Done(notes) => notes.iter().for_each(|note| eprintln!("note: {note}")),
-            Prepared::Text(text) => steps.push(Step::Text(text)),
-            Prepared::Table { header, rows } => steps.push(Step::Table { header, rows }),
-            Prepared::Job(mut job) => steps.push(match job.result.take() {
-                None => Step::Insert(job),
-                Some(info) => {
-                    let form = form(display, &info, job.bounded).map_err(wrong)?;
-                    Step::Query { job, info, form }
-                }
-            }),
+    let mut written: Vec<String> = Vec::new();
+    for (i, (script, parsed)) in statements.iter().enumerate() {
+        if let Statement::Insert(insert) = &parsed.statement {
+            written.push(insert.table.to_string());
+        }
+        let missing = std::cell::Cell::new(false);
+        let wrong = |e: SqlError| {
+            missing.set(e.message.contains("does not exist") && written.iter().any(|table| parsed.text.contains(table)));
+            script.wrong(&at_statement(e, parsed))
+        };
+        match step(session, parsed, settings, display, &wrong) {
+            Err(_) if missing.get() => steps.push(Step::Later(i)),
+            step => steps.extend(step?),
         }
     }
     Ok(steps)
+}
+
+/// Prepares one statement; `None` where nothing is left to do.
+pub(crate) fn step(
+    session: &mut Session,
+    parsed: &Parsed,
+    settings: &Settings,
+    display: Display,
+    wrong: &dyn Fn(SqlError) -> Failure,
+) -> Result<Option<Step>, Failure> {
+    Ok(match prepare(session, parsed, settings, wrong)? {
+        Prepared::Done(notes) => {
+            notes.iter().for_each(|note| eprintln!("note: {note}"));
+            None
+        }
+        Prepared::Text(text) => Some(Step::Text(text)),
+        Prepared::Table { header, rows } => Some(Step::Table { header, rows }),
+        Prepared::Job(mut job) => match job.result.take() {
+            None => Some(Step::Insert(job)),
+            Some(info) => {
+                let form = form(display, &info, job.bounded).map_err(wrong)?;
+                Some(Step::Query { job, info, form })
+            }
+        },
+    })
 }
 
 /// Prepares one statement, with the settings around the script in their place.

@@ -25,7 +25,11 @@ pub(crate) fn reason(metrics: &JobMetrics) -> String {
         return format!("{} read, {} dropped", count(progress.rows_in, "row"), count(progress.late_rows, "late row"));
     }
     if progress.state_rows > 0 {
-        return format!("{} read, {} kept in state, nothing to show yet", count(progress.rows_in, "row"), count(progress.state_rows, "row"));
+        return format!(
+            "{} read, {} kept in state, nothing to show yet",
+            count(progress.rows_in, "row"),
+            count(progress.state_rows, "row")
+        );
     }
     format!("{} read, nothing to show yet", count(progress.rows_in, "row"))
 }

@@ -26,7 +26,8 @@ pub(crate) fn nexmark(args: &NexmarkArgs) -> Result<(), Failure> {
     let mut file = match &args.output {
         None => None,
         Some(path) => {
-            let created = std::fs::File::create(path).map_err(|e| Failure::wrong(format!("'{}' cannot be written: {e}", path.display())))?;
+            let created =
+                std::fs::File::create(path).map_err(|e| Failure::wrong(format!("'{}' cannot be written: {e}", path.display())))?;
             Some((path, created))
         }
     };

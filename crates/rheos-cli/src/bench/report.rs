@@ -99,9 +99,7 @@ pub(crate) fn json_line(query: &str, outcome: &Result<Measured, SqlError>) -> St
     let value = match outcome {
         Err(refused) => json!({ "query": query, "refused": refused.to_string() }),
         Ok(m) => {
-            let node = |n: Node| {
-                json!({ "operator": n.name, "rows_in": n.rows_in, "rows_out": n.rows_out, "process_ns": n.process_ns, "state_rows": n.state_rows })
-            };
+            let node = |n: Node| json!({ "operator": n.name, "rows_in": n.rows_in, "rows_out": n.rows_out, "process_ns": n.process_ns, "state_rows": n.state_rows });
             json!({
                 "query": query,
                 "events": m.events,

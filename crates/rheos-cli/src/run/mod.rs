@@ -30,6 +30,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::default();
     let mut shown = 0;
     for step in steps {
+        let step = match step {
+            Step::Later(i) => {
+                let (script, parsed) = &statements[i];
+                let wrong = |e| script.wrong(&prepare::at_statement(e, parsed));
+                let Some(step) = prepare::step(&mut session, parsed, &settings, display, &wrong)? else { continue };
+                step
+            }
+            step => step,
+        };
         if !matches!(step, Step::Insert(_)) {
             if shown > 0 && display.output != OutputKind::Changelog && display.output != OutputKind::Json {
                 write_out("\n")?;
@@ -49,6 +58,7 @@ fn carry_out(session: &Session, step: Step, display: Display, interrupt: &Interr
             let line = |cells: &[String]| cells.join("\t") + "\n";
             write_out(&std::iter::once(&header).chain(&rows).map(|cells| line(cells)).collect::<String>())
         }
+        Step::Later(_) => Ok(()),
         Step::Insert(job) => {
             interrupt.listen();
             let running = session.start(job).map_err(Failure::of_start)?;

@@ -1,7 +1,7 @@
 //! Whether two results are the same: line by line, numbers with a fraction within a tolerance.
 
 /// `None` where they are the same, else the first difference.
-pub fn difference(got: &str, expected: &str, types: &[String]) -> Option<String> {
+pub(crate) fn difference(got: &str, expected: &str, types: &[String]) -> Option<String> {
     if got == expected {
         return None;
     }

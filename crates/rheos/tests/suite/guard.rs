@@ -10,7 +10,7 @@ const STACK_BYTES: usize = 8 << 20;
 
 /// How guarded work has ended.
 #[derive(Debug)]
-pub enum Guarded<T> {
+pub(crate) enum Guarded<T> {
     /// With a value.
     Done(T),
     /// It panicked, with this message.
@@ -20,7 +20,7 @@ pub enum Guarded<T> {
 }
 
 /// Runs `work` on a thread of its own, for at most `limit`.
-pub fn guarded<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Guarded<T> {
+pub(crate) fn guarded<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Guarded<T> {
     let (sender, receiver) = mpsc::channel();
     let body = move || {
         let done = catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
@@ -39,7 +39,7 @@ pub fn guarded<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Se
 }
 
 /// `work` on every item, on as many threads as there are cores; the results in the order of the items.
-pub fn for_all<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
+pub(crate) fn for_all<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::with_capacity(items.len()));
     let lanes = std::thread::available_parallelism().map_or(2, usize::from).max(2);

@@ -4,13 +4,13 @@ use rheos::{Error, ErrorKind, FoldedTable, Prepared, ResultEvent, Session, SqlEr
 
 /// What came of a script.
 #[derive(Debug)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The final rows of its last query.
     Rows {
         /// Header and sorted lines, each with its line end.
         text: String,
-        /// Whether a row was ever taken back.
-        retracted: bool,
+        /// Whether the plan says that rows may be taken back.
+        updating: bool,
     },
     /// A statement was refused, or the job failed on its input.
     Rejected(String),
@@ -34,7 +34,7 @@ impl From<Error> for Outcome {
 }
 
 /// Runs all statements of a script, in order.
-pub fn run(sql: &str, settings: &[(&str, &str)]) -> Outcome {
+pub(crate) fn run(sql: &str, settings: &[(&str, &str)]) -> Outcome {
     rows_of(sql, settings).unwrap_or_else(|outcome| outcome)
 }
 
@@ -47,17 +47,19 @@ fn rows_of(sql: &str, settings: &[(&str, &str)]) -> Result<Outcome, Outcome> {
     for parsed in session.parse(sql)? {
         let Prepared::Job(job) = session.prepare(&parsed.statement)? else { continue };
         let mut folded = job.result.as_ref().map(|r| FoldedTable::new(r.schema.clone()));
+        let updating = job.result.as_ref().is_some_and(|r| !r.changelog.is_insert_only());
         let mut running = session.start(job)?;
-        let mut retracted = false;
         while let Some(event) = running.next_result() {
             if let (ResultEvent::Rows(batch), Some(folded)) = (event, &mut folded) {
-                retracted |= (0..batch.num_rows()).any(|i| batch.kind(i).sign() < 0);
+                if !updating && batch.kinds().is_some() {
+                    return Err(Outcome::InternalError("a plan that only inserts took a row back".into()));
+                }
                 folded.apply(&batch)?;
             }
         }
         running.wait()?;
         if let Some(folded) = folded {
-            last = Outcome::Rows { text: folded.lines()?.join("\n") + "\n", retracted };
+            last = Outcome::Rows { text: folded.lines()?.join("\n") + "\n", updating };
         }
     }
     Ok(last)
