@@ -4,6 +4,8 @@
 //! ends, `\Q..\E` quotes, `\<` is a plain character. Look-around, back references and possessive quantifiers have no
 //! counterpart in a matcher of linear time and are refused by name.
 
+use super::classes::{HORIZONTAL, SPACE, VERTICAL, property};
+
 /// A translated expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Translated {
@@ -14,10 +16,6 @@ pub(super) struct Translated {
     /// A text that every match contains, if one is evident.
     pub(super) required: Option<String>,
 }
-
-const SPACE: &str = r" \t\n\x0B\f\r";
-const HORIZONTAL: &str = r" \t\xA0\u{1680}\u{180e}\u{2000}-\u{200a}\u{202f}\u{205f}\u{3000}";
-const VERTICAL: &str = r"\n\x0B\f\r\u{85}\u{2028}\u{2029}";
 
 /// Why an expression is not translated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -386,25 +384,4 @@ fn push_escaped(out: &mut String, c: char) {
     } else {
         out.push(c);
     }
-}
-
-/// The class of a property name, as it stands between brackets.
-fn property(name: &str) -> Result<String, Refusal> {
-    let class = match name {
-        "Lower" | "Upper" | "ASCII" | "Alpha" | "Digit" | "Alnum" | "Punct" | "Graph" | "Print" | "Blank" | "Cntrl" | "XDigit"
-        | "Space" => {
-            return Ok(format!("[:{}:]", name.to_ascii_lowercase()));
-        }
-        "javaLowerCase" | "IsLowercase" => "Lowercase",
-        "javaUpperCase" | "IsUppercase" => "Uppercase",
-        "javaWhitespace" | "IsWhite_Space" | "IsWhiteSpace" => "White_Space",
-        "javaAlphabetic" | "javaLetter" | "IsAlphabetic" => "Alphabetic",
-        "javaDigit" | "IsDigit" => "Nd",
-        "javaLetterOrDigit" => return Ok(r"\p{Alphabetic}\p{Nd}".into()),
-        name => name.strip_prefix("Is").unwrap_or(name),
-    };
-    if class.is_empty() || !class.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'=') {
-        return Err(Refusal::Invalid(format!("'{name}' is no class of characters")));
-    }
-    Ok(format!(r"\p{{{class}}}"))
 }

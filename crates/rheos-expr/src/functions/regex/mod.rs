@@ -7,6 +7,7 @@ use crate::function::{Arg, Function, Signature};
 use super::signature::Param::{Kind, Text};
 use super::signature::{Param, signature};
 
+mod classes;
 mod count;
 mod extract;
 mod java;
