@@ -45,7 +45,7 @@ fn schema() -> Schema {
 /// Bids, of which so many fall on a second of event time.
 fn bids(per_second: i64) -> Vec<(Batch, i64)> {
     let random = SplitMix64::new(1);
-    let mut below = |n: u64| (random.next_u64() % n) as i64;
+    let below = |n: u64| (random.next_u64() % n) as i64;
     (0..BIDS / BATCH)
         .map(|i| {
             let numbers = i * BATCH..(i + 1) * BATCH;

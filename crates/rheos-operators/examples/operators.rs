@@ -1,4 +1,5 @@
-//! Measures operators alone, in nanoseconds for each input row: `cargo run --release -p rheos-operators --example operators`.
+//! Measures operators alone, in nanoseconds for each input row: `cargo run --release -p rheos-operators --example operators`,
+//! with a part of a name for those alone.
 //!
 //! The shapes are those of Nexmark's joins and ranks: events of which one in fifty is a person, three are auctions and the
 //! others are bids, mostly on recent auctions.
@@ -71,6 +72,9 @@ fn processor_ns() -> u64 {
 }
 
 fn measure(name: &str, kind: &str, spec: &impl serde::Serialize, ports: &[(usize, usize)], batches: &[[Batch; 3]]) {
+    if std::env::args().nth(1).is_some_and(|part| !name.contains(&part)) {
+        return;
+    }
     let mut registry = Registry::new();
     rheos_operators::register(&mut registry);
     let spec = serde_json::to_value(spec).expect("a specification is data");

@@ -129,6 +129,7 @@ impl WindowJoin {
         let rows = if left_preserved {
             let mut rows = Assembly::default();
             let mut pair = 0;
+            #[allow(clippy::needless_range_loop)] // rows are numbers in more lists than this one
             for row in first_row..=cursor.row.min(keys.len() - 1) {
                 while pairs.own.get(pair) == Some(&(row as u32)) {
                     if !left_only {

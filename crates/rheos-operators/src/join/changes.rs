@@ -8,9 +8,8 @@ use rheos_core::error::Result;
 use rheos_core::metrics::OperatorMetrics;
 use rheos_state::{KeyIndex, NO_SLOT, Slot};
 
-use super::output::take_rows;
 use super::side::Side;
-use crate::row_store::NO_ROW;
+use crate::row_store::{NO_ROW, take_rows};
 
 /// The row takes back one that is not there: nothing happens.
 const IGNORED: u8 = 1;

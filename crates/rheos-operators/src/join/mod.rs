@@ -35,13 +35,13 @@ use rheos_state::{KeyIndex, Slot};
 use self::changes::Changes;
 use self::side::Side;
 use crate::read_spec;
-use crate::row_store::{NO_ROW, RowStore};
+use crate::row_store::{NO_ROW, RowStore, take_rows};
 use crate::spec::{JoinKind, JoinSpec};
 
 pub(crate) use self::changes::{find, resolve};
 pub(crate) use self::condition::Condition;
 pub(crate) use self::lists::KeyLists;
-pub(crate) use self::output::{Assembly, take_rows};
+pub(crate) use self::output::Assembly;
 pub(crate) use self::probe::{Cursor, MAX_STEPS, Pairs, collect};
 
 /// Makes the kind known.

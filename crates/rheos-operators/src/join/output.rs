@@ -1,21 +1,20 @@
 //! From pairs of row numbers to columns.
 
-use arrow::array::{Array, ArrayRef, UInt8Array, UInt32Array};
-use arrow::compute::take;
+use arrow::array::{ArrayRef, UInt8Array};
 use arrow::datatypes::SchemaRef;
 use rheos_core::batch::ColumnBatch;
 use rheos_core::changelog::RowKind;
 use rheos_core::error::Result;
 
 use crate::records;
-use crate::row_store::{NO_ROW, RowStore};
+use crate::row_store::{RowStore, take_rows};
 
 /// Rows to put out, each made of a row of the batch at hand and a row of the store of the other side.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
-    /// Row numbers in the batch, [`NO_ROW`] for NULLs.
+    /// Row numbers in the batch, [`crate::row_store::NO_ROW`] for NULLs.
     pub(crate) own: Vec<u32>,
-    /// Slots of the other side, [`NO_ROW`] for NULLs.
+    /// Slots of the other side, [`crate::row_store::NO_ROW`] for NULLs.
     pub(crate) other: Vec<u32>,
     /// [`RowKind`]s as bytes; empty where all are inserts.
     pub(crate) kinds: Vec<u8>,
@@ -66,18 +65,4 @@ impl Assembly {
             false => ColumnBatch::changes(records, UInt8Array::from(self.kinds)),
         }
     }
-}
-
-/// Rows of columns by number; NULLs for [`NO_ROW`].
-pub(crate) fn take_rows(columns: &[ArrayRef], rows: &[u32]) -> Result<Vec<ArrayRef>> {
-    // Each row of the batch once, in order, is the batch itself.
-    let in_order = || rows.iter().enumerate().all(|(i, row)| i as u32 == *row);
-    if columns.first().is_some_and(|c| c.len() == rows.len()) && in_order() {
-        return Ok(columns.to_vec());
-    }
-    let indices = match rows.contains(&NO_ROW) {
-        true => rows.iter().map(|row| (*row != NO_ROW).then_some(*row)).collect::<UInt32Array>(),
-        false => UInt32Array::from(rows.to_vec()),
-    };
-    columns.iter().map(|c| Ok(take(c.as_ref(), &indices, None)?)).collect()
 }

@@ -15,9 +15,8 @@ use rheos_core::snapshot::OperatorSnapshot;
 use rheos_core::time::{MIN_WATERMARK, TimestampMs};
 use rheos_state::{KeyIndex, Slot, snapshot};
 
-use crate::join::take_rows;
 use crate::records;
-use crate::row_store::{MAX_SLOTS, NO_ROW, RowStore};
+use crate::row_store::{MAX_SLOTS, NO_ROW, RowStore, take_rows};
 use crate::row_time::{RowTimes, restore_watermark, save_watermark, units_per_ms};
 use crate::spec::DeduplicateSpec;
 

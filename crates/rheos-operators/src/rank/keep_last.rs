@@ -15,9 +15,8 @@ use rheos_core::snapshot::OperatorSnapshot;
 use rheos_state::{KeyIndex, Slot, snapshot};
 
 use super::RankedRows;
-use crate::join::take_rows;
 use crate::records;
-use crate::row_store::{MAX_SLOTS, NO_ROW, RowStore};
+use crate::row_store::{MAX_SLOTS, NO_ROW, RowStore, take_rows};
 use crate::row_time::RowTimes;
 use crate::spec::DeduplicateSpec;
 

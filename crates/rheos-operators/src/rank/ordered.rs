@@ -90,14 +90,6 @@ impl<K: Ord + Clone> Ordered<K> {
             Ordered::Many(tree) => rows.extend(tree.values().skip(skip).take(take)),
         }
     }
-
-    /// Puts `replace(row)` in the place of each row.
-    pub(super) fn replace(&mut self, mut replace: impl FnMut(u32) -> u32) {
-        match self {
-            Ordered::Few(list) => list.iter_mut().for_each(|(.., row)| *row = replace(*row)),
-            Ordered::Many(tree) => tree.values_mut().for_each(|row| *row = replace(*row)),
-        }
-    }
 }
 
 #[cfg(test)]

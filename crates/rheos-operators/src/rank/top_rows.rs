@@ -14,11 +14,7 @@ use rheos_state::{KeyIndex, Slot, snapshot};
 
 use super::order::{OrderKey, RowKeys, RowOrder};
 use super::ordered::Ordered;
-use crate::join::take_rows;
-use crate::row_store::{MAX_SLOTS, NO_ROW, RowIndex, RowStore};
-
-/// Marks a row number of the batch at hand among slots of the store.
-const OF_BATCH: u32 = MAX_SLOTS as u32;
+use crate::row_store::{NO_ROW, RowIndex, RowStore, take_rows};
 
 /// Partitions with their rows in order.
 pub(super) struct TopRows<K> {
@@ -150,7 +146,7 @@ impl<K: OrderKey> TopRows<K> {
     }
 
     fn insert(&mut self, columns: &[ArrayRef], slots: &[Slot], order: &RowKeys, visible: (u64, u64), touched: &mut Touched) -> Result<()> {
-        let mut dropped = Vec::new();
+        let mut kept = Vec::new();
         for (row, slot) in slots.iter().enumerate() {
             let key = order.get(row);
             let partition = &self.partitions[*slot as usize];
@@ -159,33 +155,14 @@ impl<K: OrderKey> TopRows<K> {
             }
             self.touch(*slot, visible, touched);
             let partition = &mut self.partitions[*slot as usize];
-            partition.insert(K::of(key), self.next_arrival + row as u64, OF_BATCH | row as u32);
+            let stored = self.rows.reserve()?;
+            kept.push((stored, row as u32));
+            partition.insert(K::of(key), self.next_arrival + row as u64, stored);
             if partition.len() as u64 > self.keep {
-                dropped.extend(partition.pop_last().filter(|row| row & OF_BATCH == 0));
+                partition.pop_last().into_iter().for_each(|last| self.rows.remove(last));
             }
         }
-        dropped.into_iter().for_each(|row| self.rows.remove(row));
-        self.keep_batch_rows(columns, touched)
-    }
-
-    /// Stores the rows of the batch that are still in a partition.
-    fn keep_batch_rows(&mut self, columns: &[ArrayRef], touched: &Touched) -> Result<()> {
-        let mut kept: Vec<u32> = Vec::new();
-        for partition in &touched.partitions {
-            self.partitions[*partition as usize].replace(|row| {
-                if row & OF_BATCH == 0 {
-                    return row;
-                }
-                kept.push(row & !OF_BATCH);
-                OF_BATCH | (kept.len() as u32 - 1)
-            });
-        }
-        let mut slots = Vec::with_capacity(kept.len());
-        self.rows.append(&take_rows(columns, &kept)?, kept.len(), &mut slots)?;
-        for partition in &touched.partitions {
-            self.partitions[*partition as usize].replace(|row| if row & OF_BATCH == 0 { row } else { slots[(row & !OF_BATCH) as usize] });
-        }
-        Ok(())
+        self.rows.fill(columns, &kept)
     }
 
     fn change(

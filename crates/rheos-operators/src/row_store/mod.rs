@@ -1,7 +1,7 @@
 //! Rows kept as columns, each under a slot number that stays the same while it lives.
 //!
-//! A batch that is kept becomes a piece: its arrays as they are, nothing is copied. Small pieces are merged in sizes that
-//! double, so that rows that come one by one do not stay arrays of one; a piece of which most rows are gone is packed.
+//! A batch that is kept becomes a piece: its arrays as they are, nothing is copied. Small pieces are merged, eight of like
+//! size at a time, so that rows that come one by one do not stay arrays of one; a piece of which most rows are gone is packed.
 //! A slot's place (piece, offset) is looked up, so pieces move freely below the slots.
 
 mod equality;
@@ -24,17 +24,23 @@ pub(crate) const NO_ROW: u32 = u32::MAX;
 
 /// Slots are below this: users may put other numbers beside them.
 pub(crate) const MAX_SLOTS: usize = 1 << 31;
-/// Pieces below this many rows are merged.
-const SMALL_PIECE_ROWS: usize = 4096;
+/// Pieces below this many rows are merged, so many of like size at once: a row is copied a few times at most.
+const SMALL_PIECE_ROWS: usize = 2048;
+const MERGED_PIECES: usize = 8;
 /// Pieces are not merged beyond this many bytes: 32-bit offsets of text must hold.
 const MAX_MERGED_BYTES: usize = 256 << 20;
 
 /// Where a row is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     piece: u32,
     offset: u32,
 }
+
+/// The place of a slot that was given out before its row is known.
+const RESERVED: Place = Place { piece: NO_ROW, offset: NO_ROW };
+/// The place of such a slot whose row was given up before it came.
+const CANCELLED: Place = Place { piece: NO_ROW, offset: 0 };
 
 #[derive(Debug, Default)]
 struct Piece {
@@ -104,23 +110,64 @@ impl RowStore {
         if rows == 0 {
             return Ok(());
         }
-        if self.places.len() + rows > MAX_SLOTS {
-            return Err(Error::config(format!("{} rows in the state of one instance: raise the parallelism", self.live)));
-        }
+        self.check_room(rows)?;
         let first = slots.len();
         let reused = rows.min(self.free_slots.len());
         slots.extend(self.free_slots.drain(self.free_slots.len() - reused..).rev());
         let fresh = self.places.len() as u32;
         slots.extend(fresh..fresh + (rows - reused) as u32);
-        self.places.resize(self.places.len() + rows - reused, Place { piece: NO_ROW, offset: NO_ROW });
+        self.places.resize(self.places.len() + rows - reused, RESERVED);
         self.live += rows;
         self.add_piece(Piece { columns: columns.to_vec(), owners: slots[first..].to_vec(), live: rows });
+        Ok(())
+    }
+
+    /// Gives a slot to a row that [`RowStore::fill`] brings, or that is removed before.
+    pub(crate) fn reserve(&mut self) -> Result<u32> {
+        if let Some(slot) = self.free_slots.pop() {
+            self.places[slot as usize] = RESERVED;
+            return Ok(slot);
+        }
+        self.check_room(1)?;
+        self.places.push(RESERVED);
+        Ok(self.places.len() as u32 - 1)
+    }
+
+    /// Keeps the rows of a batch whose slots were reserved, but for those removed since. `reserved` has all of them, as slots
+    /// with row numbers.
+    pub(crate) fn fill(&mut self, columns: &[ArrayRef], reserved: &[(u32, u32)]) -> Result<()> {
+        let (mut owners, mut rows) = (Vec::with_capacity(reserved.len()), Vec::with_capacity(reserved.len()));
+        for (slot, row) in reserved {
+            if self.places[*slot as usize] == RESERVED {
+                owners.push(*slot);
+                rows.push(*row);
+            } else {
+                self.free_slots.push(*slot);
+            }
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let live = rows.len();
+        self.live += live;
+        self.add_piece(Piece { columns: take_rows(columns, &rows)?, owners, live });
+        Ok(())
+    }
+
+    fn check_room(&self, rows: usize) -> Result<()> {
+        if self.places.len() + rows > MAX_SLOTS {
+            return Err(Error::config(format!("{} rows in the state of one instance: raise the parallelism", self.live)));
+        }
         Ok(())
     }
 
     /// Gives up a row. Its slot is given to another row after the next settling.
     pub(crate) fn remove(&mut self, slot: u32) {
         let Place { piece, offset } = self.places[slot as usize];
+        if piece == NO_ROW {
+            self.places[slot as usize] = CANCELLED;
+            return;
+        }
         let piece = &mut self.pieces[piece as usize];
         debug_assert_eq!(piece.owners[offset as usize], slot, "removed twice");
         piece.owners[offset as usize] = NO_ROW;
@@ -207,13 +254,20 @@ impl RowStore {
                 }
             }
         }
-        while let [.., a, b] = self.small[..]
-            && self.pieces[a as usize].len() < 2 * self.pieces[b as usize].len()
-            && self.bytes(a) + self.bytes(b) < MAX_MERGED_BYTES
+        while let Some(first) = self.small.len().checked_sub(MERGED_PIECES)
+            && self.are_alike(&self.small[first..])
         {
-            self.repack(&[a, b])?;
+            let small = self.small[first..].to_vec();
+            self.repack(&small)?;
         }
         Ok(())
+    }
+
+    /// Whether pieces are of about one size, and not too much text together.
+    fn are_alike(&self, ids: &[u32]) -> bool {
+        let class = |id: &u32| self.pieces[*id as usize].len().ilog2() / MERGED_PIECES.ilog2();
+        let last = ids.last().map_or(0, class);
+        ids.iter().all(|id| class(id) <= last) && ids.iter().map(|id| self.bytes(*id)).sum::<usize>() < MAX_MERGED_BYTES
     }
 
     fn bytes(&self, id: u32) -> usize {
@@ -267,4 +321,18 @@ fn pack(piece: &Piece) -> Result<Vec<ArrayRef>> {
     let live = piece.owners.iter().enumerate().filter(|(_, slot)| **slot != NO_ROW).map(|(i, _)| i as u32);
     let indices = UInt32Array::from_iter_values(live);
     piece.columns.iter().map(|c| Ok(take(c.as_ref(), &indices, None)?)).collect()
+}
+
+/// Rows of columns by number; NULLs for [`NO_ROW`].
+pub(crate) fn take_rows(columns: &[ArrayRef], rows: &[u32]) -> Result<Vec<ArrayRef>> {
+    // Each row of the batch once, in order, is the batch itself.
+    let in_order = || rows.iter().enumerate().all(|(i, row)| i as u32 == *row);
+    if columns.first().is_some_and(|c| c.len() == rows.len()) && in_order() {
+        return Ok(columns.to_vec());
+    }
+    let indices = match rows.contains(&NO_ROW) {
+        true => rows.iter().map(|row| (*row != NO_ROW).then_some(*row)).collect::<UInt32Array>(),
+        false => UInt32Array::from(rows.to_vec()),
+    };
+    columns.iter().map(|c| Ok(take(c.as_ref(), &indices, None)?)).collect()
 }

@@ -122,7 +122,10 @@ impl Binder<'_> {
             let mut conjuncts = Vec::new();
             split_conjuncts(selection, &mut conjuncts);
             if conjuncts.len() > MAX_OPERATORS {
-                return Err(SqlError::at(conjuncts[0], format!("WHERE joins {} conditions; {MAX_OPERATORS} are the most", conjuncts.len())));
+                return Err(SqlError::at(
+                    conjuncts[0],
+                    format!("WHERE joins {} conditions; {MAX_OPERATORS} are the most", conjuncts.len()),
+                ));
             }
             let mut conditions = Vec::new();
             for conjunct in conjuncts {

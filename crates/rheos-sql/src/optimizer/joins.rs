@@ -1,7 +1,8 @@
 //! Draws equal keys out of join conditions, and recognises joins of the same window.
 
 use rheos_core::types::LogicalType;
-use rheos_expr::{Expr, build};
+use rheos_expr::{Expr, Literal, build};
+use rheos_operators::spec::JoinKind;
 
 use super::{conjuncts_of, remap, renamed};
 use crate::binder::and_all;
@@ -34,6 +35,13 @@ pub(super) fn extract_keys(plan: Plan) -> SqlResult<Plan> {
             }
             None => residual.push(conjunct),
         }
+    }
+    let never = |e: &Expr| matches!(e, Expr::Literal { value: Literal::Bool(false), .. });
+    if kind == JoinKind::Left && residual.iter().any(never) {
+        // Nothing matches: every left row is padded, and stays so.
+        let mut projections = left_side.plan.all_columns();
+        projections.extend(old.columns[split..].iter().map(|c| build::typed_null(c.ty.kind.clone())));
+        return Ok(renamed(&old, Plan::calc(left_side.plan, None, projections, old.names())));
     }
     let added = left_side.projections.len() - split;
     let left = left_side.finish();
