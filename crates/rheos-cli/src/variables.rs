@@ -22,12 +22,19 @@ pub(crate) fn substitute(text: &str, value_of: impl Fn(&str) -> Option<String>) 
         out.push_str(&text[from..at]);
         match value_of(name).or(default.map(str::to_string)) {
             Some(value) => out.push_str(&value),
+            None if is_in_comment(&text[..at]) => out.push_str(&text[at..at + end]),
             None => return Err(Missing { name: name.to_string(), offset: at }),
         }
         from = at + end;
     }
     out.push_str(&text[from..]);
     Ok(out)
+}
+
+/// Whether what follows belongs to a comment: its line has `--` outside quotes.
+fn is_in_comment(before: &str) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    line.match_indices("--").any(|(at, _)| line[..at].matches('\'').count().is_multiple_of(2))
 }
 
 /// Name, default and length of the variable that begins the text with `${`.
@@ -66,6 +73,13 @@ mod tests {
     #[test]
     fn a_missing_variable_is_named_with_its_place() {
         assert_eq!(with_data("é ${NOPE}"), Err(Missing { name: "NOPE".into(), offset: 3 }));
+    }
+
+    #[test]
+    fn a_comment_may_speak_of_variables() {
+        assert_eq!(with_data("-- ${NOPE} and ${DATA}\n").unwrap(), "-- ${NOPE} and /tmp/it\n");
+        assert!(with_data("-- a comment\n'${NOPE}'").is_err());
+        assert!(with_data("'--${NOPE}'").is_err(), "this is no comment");
     }
 
     #[test]

@@ -55,13 +55,18 @@ fn open_windows(metrics: &JobMetrics) -> Option<String> {
     }
     let verb = if windows == 1 { "is" } else { "are" };
     let mut text = format!("{} {verb} open", count(windows, "window"));
-    if next_close_ms != TimestampMs::MAX {
-        // The watermark closes a window one millisecond before its end.
-        text.push_str(&format!(", the first closes at {}", moment(next_close_ms + 1)));
+    // The watermark closes a window one millisecond before its end.
+    let closes = (next_close_ms != TimestampMs::MAX).then(|| moment(next_close_ms + 1));
+    let reached = watermark_ms.filter(|at| !unknown && *at != MAX_WATERMARK).map(moment);
+    // Moments of one day are told by their times.
+    let is_one_day = matches!((&closes, &reached), (Some(a), Some(b)) if a.split(' ').next() == b.split(' ').next());
+    let short = |moment: &str| if is_one_day { moment.split(' ').next_back().unwrap_or_default().to_string() } else { moment.to_string() };
+    if let Some(closes) = &closes {
+        text.push_str(&format!(", the first closes at {}", short(closes)));
     }
-    text.push_str(&match watermark_ms {
-        Some(MAX_WATERMARK) => "; all input is read".to_string(),
-        Some(at) if !unknown => format!("; the watermark is at {}", moment(at)),
+    text.push_str(&match (watermark_ms, &reached) {
+        (_, Some(reached)) => format!("; the watermark is at {}", short(reached)),
+        (Some(MAX_WATERMARK), None) if !unknown => "; all input is read".to_string(),
         _ => "; there is no watermark yet".to_string(),
     });
     Some(text)
@@ -114,8 +119,10 @@ mod tests {
         let windows = |open_windows, next_close_ms| OperatorReport { open_windows, next_close_ms, ..operator("WindowAggregate", 9, 0) };
         assert_eq!(
             why(43_203_000, vec![operator("Source", 0, 9), windows(3, 43_209_999), windows(1, 99_999)]),
-            "3 windows are open, the first closes at 1970-01-01 12:00:10; the watermark is at 1970-01-01 12:00:03"
+            "3 windows are open, the first closes at 12:00:10; the watermark is at 12:00:03"
         );
+        let another_day = why(-1, vec![operator("Source", 0, 9), windows(1, 9_999)]);
+        assert!(another_day.ends_with("closes at 1970-01-01 00:00:10; the watermark is at 1969-12-31 23:59:59.999"), "{another_day}");
         let none = why(MIN_WATERMARK, vec![operator("Source", 0, 9), windows(1, 9_999)]);
         assert_eq!(none, "1 window is open, the first closes at 1970-01-01 00:00:10; there is no watermark yet");
     }

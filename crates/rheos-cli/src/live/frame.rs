@@ -6,11 +6,15 @@ use rheos::Schema;
 use super::rows::Cells;
 use crate::figures::new_table;
 
+/// How a timestamp without milliseconds ends, but for the Z of an instant.
+const ZERO_MS: &str = ".000";
+
 /// Head and widths of the columns. Widths grow as wider cells come, so that the picture does not jump.
 #[derive(Debug)]
 pub(crate) struct Columns {
     names: Vec<String>,
     to_the_right: Vec<bool>,
+    are_timestamps: Vec<bool>,
     widths: Vec<u16>,
 }
 
@@ -20,6 +24,7 @@ impl Columns {
         Columns {
             names: schema.fields.iter().map(|f| f.name.clone()).collect(),
             to_the_right: schema.fields.iter().map(|f| f.ty.kind.is_numeric()).collect(),
+            are_timestamps: schema.fields.iter().map(|f| f.ty.kind.is_timestamp()).collect(),
             widths: vec![0; schema.len()],
         }
     }
@@ -28,8 +33,13 @@ impl Columns {
     pub(crate) fn draw(&mut self, rows: &[Cells], width: u16) -> Vec<String> {
         let mut table = new_table(&self.names);
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width).set_truncation_indicator("…");
+        // Milliseconds that are zero in all rows only take space.
+        let is_whole = |cell: &String| cell.contains(ZERO_MS) || cell == "NULL";
+        let short: Vec<bool> =
+            self.are_timestamps.iter().enumerate().map(|(i, is)| *is && rows.iter().all(|cells| is_whole(&cells[i]))).collect();
         for cells in rows {
-            let mut row = Row::from(cells.iter().map(Cell::new).collect::<Vec<_>>());
+            let cell = |(cell, short): (&String, &bool)| if *short { Cell::new(cell.replace(ZERO_MS, "")) } else { Cell::new(cell) };
+            let mut row = Row::from(cells.iter().zip(&short).map(cell).collect::<Vec<_>>());
             row.max_height(1);
             table.add_row(row);
         }
@@ -93,6 +103,17 @@ mod tests {
         assert_eq!(lines.len(), 4, "{lines:#?}");
         assert!(lines.iter().all(|l| l.chars().count() <= 40), "{lines:#?}");
         assert!(lines[2].contains('…'), "{lines:#?}");
+    }
+
+    #[test]
+    fn milliseconds_are_shown_where_there_are_any() {
+        let mut columns = Columns::new(&Schema::new(vec![Field::new("at", TypeKind::Timestamp(3).nullable())]));
+        let shown = |columns: &mut Columns, cells: &[&str]| {
+            let rows: Vec<Cells> = cells.iter().map(|c| vec![c.to_string()]).collect();
+            columns.draw(&rows, 80)[2].trim().to_string()
+        };
+        assert_eq!(shown(&mut columns, &["2024-01-01 00:00:01.000", "NULL"]), "2024-01-01 00:00:01");
+        assert_eq!(shown(&mut columns, &["2024-01-01 00:00:01.000", "2024-01-01 00:00:01.500"]), "2024-01-01 00:00:01.000");
     }
 
     #[test]
