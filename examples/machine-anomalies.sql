@@ -1,5 +1,6 @@
 -- A machine's temperature, and alarms where an hour is far from the day that ends with it.
--- People have labelled the times of four failures; the second query says which of them the alarms would have told.
+-- People have labelled the times of four failures; the second query says which of them the alarms tell, or have told in
+-- the twelve hours before.
 --   rheos run examples/machine-anomalies.sql --var DATA=<the folder with nab/data> --output final-tsv
 CREATE TABLE readings (
   at TIMESTAMP(3),
@@ -41,5 +42,5 @@ SELECT until, ROUND(hour_mean, 1) AS hour_mean, ROUND(day_mean, 1) AS day_mean, 
 
 SELECT l.what, l.since, COUNT(*) AS alarms, MIN(a.until) AS first_alarm
 FROM labels AS l
-JOIN alarms AS a ON a.machine = l.machine AND a.until BETWEEN l.since AND l.until
+JOIN alarms AS a ON a.machine = l.machine AND a.until BETWEEN l.since - INTERVAL '12' HOUR AND l.until
 GROUP BY l.what, l.since;

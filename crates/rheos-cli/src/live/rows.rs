@@ -179,3 +179,65 @@ fn line(schema: &Schema, batch: &ColumnBatch, row: usize, columns: impl Iterator
     }
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use rheos::{Prepared, ResultEvent, Session};
+
+    use super::*;
+
+    /// A query's result as it is shown.
+    fn shown(sql: &str, first_limit: usize) -> ShownRows {
+        let mut session = Session::new();
+        let parsed = session.parse(sql).unwrap();
+        let Ok(Prepared::Job(job)) = session.prepare(&parsed[0].statement) else { panic!("a query") };
+        let mut shown = ShownRows::new(job.result.as_ref().unwrap(), first_limit);
+        let mut running = session.start(job).unwrap();
+        while let Some(event) = running.next_result() {
+            if let ResultEvent::Rows(batch) = event {
+                shown.apply(batch).unwrap();
+            }
+        }
+        running.wait().unwrap();
+        shown
+    }
+
+    fn texts(rows: Vec<Cells>) -> Vec<String> {
+        rows.into_iter().map(|cells| cells.join(" ")).collect()
+    }
+
+    #[test]
+    fn of_a_result_that_only_grows_the_latest_rows_are_seen_and_the_first_are_left() {
+        let numbers: Vec<String> = (0..2_000).map(|n| format!("({n})")).collect();
+        let shown = shown(&format!("SELECT n FROM (VALUES {}) AS t (n)", numbers.join(", ")), 3);
+        assert_eq!(texts(shown.now(2).unwrap()), ["1998", "1999"]);
+        assert_eq!(texts(shown.finally(5).unwrap()), ["0", "1", "2"]);
+        assert_eq!((shown.total(), shown.caption(2)), (2_000, "2,000 rows, the latest 2".to_string()));
+    }
+
+    #[test]
+    fn an_updated_row_keeps_its_place() {
+        let first = "SELECT k, v FROM (VALUES ('a', 1), ('b', 2)) AS t (k, v)";
+        let second = "SELECT k, v FROM (VALUES ('a', 3)) AS u (k, v)";
+        let shown = shown(&format!("SELECT k, SUM(v) AS s FROM ({first} UNION ALL {second}) GROUP BY k"), 100);
+        assert_eq!(texts(shown.now(10).unwrap()), ["a 4", "b 2"]);
+        assert_eq!((shown.total(), shown.caption(2)), (2, "2 rows".to_string()));
+        assert_eq!(shown.caption(1), "2 rows, the first 1");
+    }
+
+    #[test]
+    fn rows_that_are_gone_are_not_shown() {
+        let first = "SELECT v FROM (VALUES (1), (5)) AS t (v)";
+        let second = "SELECT v FROM (VALUES (7)) AS u (v)";
+        let shown = shown(&format!("SELECT MAX(v) FROM ({first} UNION ALL {second}) HAVING MAX(v) > 5"), 100);
+        assert_eq!(texts(shown.now(10).unwrap()), ["7"]);
+        assert!(!shown.is_untouched());
+    }
+
+    #[test]
+    fn nothing_is_known_to_be_nothing() {
+        let shown = shown("SELECT v FROM (VALUES (1)) AS t (v) WHERE v > 1", 100);
+        assert!(shown.is_untouched());
+        assert_eq!(shown.total(), 0);
+    }
+}
