@@ -4,6 +4,7 @@ mod aggregate;
 mod expr;
 mod from;
 mod literal;
+mod order;
 mod query;
 mod scope;
 mod subquery;

@@ -11,7 +11,7 @@ use rheos_operators::spec::{SortKey, WindowSpec};
 
 use super::Binder;
 use super::expr::ExprBinder;
-use super::query::sort_key;
+use super::order::sort_key;
 use super::scope::{OVER_BASE, Scope};
 use crate::error::{SqlError, SqlResult};
 use crate::parser::dialect;

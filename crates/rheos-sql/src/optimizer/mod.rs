@@ -1,11 +1,11 @@
 //! Rewrites of plans that are sound on streams.
 //!
-//! 1. [`filters`]: conditions go down to where their columns come from, into joins and into sources; a condition on
+//! 1. `filters`: conditions go down to where their columns come from, into joins and into sources; a condition on
 //!    ROW_NUMBER() makes a rank.
-//! 2. [`joins`]: equal keys are drawn out of join conditions; joins on the same window are recognised.
-//! 3. [`windows`]: an aggregate over a window table function takes its place.
-//! 4. [`prune`]: columns, nested fields and aggregates that nobody asks for go.
-//! 5. [`calcs`]: adjacent projections and filters become one.
+//! 2. `joins`: equal keys are drawn out of join conditions; joins on the same window are recognised.
+//! 3. `windows`: an aggregate over a window table function takes its place.
+//! 4. `prune`: columns, nested fields and aggregates that nobody asks for go.
+//! 5. `calcs`: adjacent projections and filters become one.
 
 mod calcs;
 mod filters;

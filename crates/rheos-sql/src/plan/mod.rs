@@ -4,6 +4,8 @@
 //! and window columns from the inputs. The optimizer takes plans apart and builds them again the same way, so that what is
 //! known is always true of what is there.
 
+mod inputs;
+
 use std::sync::Arc;
 
 use rheos_core::changelog::ChangelogMode;
@@ -539,23 +541,6 @@ impl Plan {
             rel: Rel::Limit { input: Box::new(input), offset, fetch },
         }
     }
-
-    /// The inputs.
-    pub fn inputs(&self) -> Vec<&Plan> {
-        match &self.rel {
-            Rel::Scan { .. } | Rel::Values { .. } => vec![],
-            Rel::Calc { input, .. }
-            | Rel::Expand { input, .. }
-            | Rel::WindowTable { input, .. }
-            | Rel::Aggregate { input, .. }
-            | Rel::WindowAggregate { input, .. }
-            | Rel::RowNumber { input, .. }
-            | Rel::Rank { input, .. }
-            | Rel::Limit { input, .. } => vec![input],
-            Rel::Join { left, right, .. } => vec![left, right],
-            Rel::Union { inputs } => inputs.iter().collect(),
-        }
-    }
 }
 
 impl WindowColumns {
@@ -586,40 +571,4 @@ fn window_columns(time_ty: &LogicalType, properties: &[WindowProperty]) -> Vec<C
 
 fn map_keys(keys: &[Vec<usize>], f: impl Fn(usize) -> Option<usize>) -> Vec<Vec<usize>> {
     keys.iter().filter_map(|key| key.iter().map(|c| f(*c)).collect::<Option<Vec<usize>>>()).collect()
-}
-
-impl Plan {
-    /// The same plan over other inputs of the same columns; what is known of it is derived anew, names and types stay.
-    pub fn map_inputs(self, mut f: impl FnMut(Plan) -> Plan) -> Plan {
-        let old = self.columns.clone();
-        let names = |from: usize, to: usize| old[from..to].iter().map(|c| c.name.clone()).collect::<Vec<_>>();
-        let mut boxed = |p: Box<Plan>| f(*p);
-        let mut plan = match self.rel {
-            Rel::Scan { .. } | Rel::Values { .. } => return self,
-            Rel::Calc { input, condition, projections } => Plan::calc(boxed(input), condition, projections, names(0, old.len())),
-            Rel::Expand { input, projections } => Plan::expand(boxed(input), projections, old.clone()),
-            Rel::WindowTable { input, time, window, keys } => Plan::window_table(boxed(input), time, window, keys),
-            Rel::Aggregate { input, keys, calls } => {
-                let names = names(keys.len(), old.len());
-                Plan::aggregate(boxed(input), keys, calls, names)
-            }
-            Rel::WindowAggregate { input, windowing, window, keys, calls, properties, time_ty } => {
-                let names = names(keys.len(), keys.len() + calls.len());
-                Plan::window_aggregate(boxed(input), windowing, window, keys, calls, names, properties, time_ty)
-            }
-            Rel::Join { left, right, kind, left_keys, right_keys, condition, window_ends } => {
-                let left = boxed(left);
-                Plan::join(left, boxed(right), kind, (left_keys, right_keys), condition, window_ends)
-            }
-            Rel::Union { inputs } => Plan::union(inputs.into_iter().map(f).collect()),
-            Rel::RowNumber { input, partition, order } => Plan::row_number(boxed(input), partition, order, old[old.len() - 1].name.clone()),
-            Rel::Rank { input, partition, order, start, end, rank_column, strategy } => {
-                let name = rank_column.then(|| old[old.len() - 1].name.clone());
-                Plan::rank(boxed(input), partition, order, (start, end), name, strategy)
-            }
-            Rel::Limit { input, offset, fetch } => Plan::limit(boxed(input), offset, fetch),
-        };
-        plan.columns = old;
-        plan
-    }
 }
