@@ -1,10 +1,10 @@
 //! Evaluates expressions on whole batches.
 //!
-//! 1. [`Program::compile`] turns expressions into a graph ([`graph`]) in which equal parts are one node, so that each is
+//! 1. [`Program::compile`] turns expressions into a graph (`graph`) in which equal parts are one node, so that each is
 //!    computed once a batch; functions prepare what their constants allow (a regular expression, a set of values).
-//! 2. Evaluation asks for the roots; a node's value is computed when it is first asked for ([`frame`]). Constants stay
+//! 2. Evaluation asks for the roots; a node's value is computed when it is first asked for (`frame`). Constants stay
 //!    single values all the way into Arrow's kernels.
-//! 3. CASE, COALESCE, IF, AND and OR ([`branch`]) evaluate their parts only for rows that reach them, unless a part is
+//! 3. CASE, COALESCE, IF, AND and OR (`branch`) evaluate their parts only for rows that reach them, unless a part is
 //!    cheap and cannot fail: then all rows together are faster.
 //! 4. [`CalcProgram`] adds a condition in front: what the projections need is filtered, and nothing else.
 

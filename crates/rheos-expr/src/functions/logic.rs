@@ -67,7 +67,7 @@ fn nullness(call: &Call<'_>, null: bool) -> Result<Value> {
     Ok(result(call, Arc::new(if null { is_null(array)? } else { is_not_null(array)? })))
 }
 
-/// IS [NOT] TRUE, IS [NOT] FALSE: NULL is neither.
+/// `IS [NOT] TRUE`, `IS [NOT] FALSE`: NULL is neither.
 fn is(call: &Call<'_>, expected: bool, negated: bool) -> Result<Value> {
     let array = boolean(&call.args[0])?;
     let bits = if expected { array.values().clone() } else { !array.values() };
