@@ -51,12 +51,25 @@ pub(crate) fn report(outcome: Result<(), Failure>) -> ExitCode {
             eprint!("{text}");
             ExitCode::from(1)
         }
+        Err(Failure::Job(error)) if is_reader_gone(&error) => ExitCode::SUCCESS,
         Err(Failure::Job(error)) => {
             eprint!("{}", story(&error));
             ExitCode::from(2)
         }
         Err(Failure::Interrupted) => ExitCode::from(3),
     }
+}
+
+/// Whether the job failed because nobody reads what the connector 'print' prints.
+fn is_reader_gone(error: &Error) -> bool {
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        if next.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+            return error.to_string().contains("cannot print");
+        }
+        cause = next.source();
+    }
+    false
 }
 
 /// Help and version go to standard output and are no failure; wrong arguments are.
@@ -104,6 +117,9 @@ mod tests {
     fn a_closed_pipe_is_no_failure() {
         assert!(matches!(Failure::of_output(io::ErrorKind::BrokenPipe.into()), Failure::ReaderGone));
         assert!(matches!(Failure::of_output(io::ErrorKind::StorageFull.into()), Failure::Job(_)));
+        let broken = || io::Error::from(io::ErrorKind::BrokenPipe);
+        assert!(is_reader_gone(&Error::restart("Sink: cannot print: broken pipe").caused_by(broken())));
+        assert!(!is_reader_gone(&Error::restart("the server has gone").caused_by(broken())));
     }
 
     #[test]

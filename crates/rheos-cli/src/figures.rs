@@ -75,10 +75,13 @@ pub(crate) fn new_table(header: &[String]) -> Table {
     table
 }
 
+/// What stands where there is no value.
+const NO_VALUE: [&str; 3] = ["NULL", "-", "?"];
+
 /// Columns in which all cells are numbers go to the right.
 pub(crate) fn align_numbers(table: &mut Table, columns: usize, rows: &[Vec<String>]) {
     for column in 0..columns {
-        let mut cells = rows.iter().filter_map(|row| row.get(column)).filter(|cell| *cell != "\\N" && *cell != "NULL").peekable();
+        let mut cells = rows.iter().filter_map(|row| row.get(column)).filter(|cell| !NO_VALUE.contains(&cell.as_str())).peekable();
         if cells.peek().is_some() && cells.all(|cell| is_number(cell)) {
             table.column_mut(column).into_iter().for_each(|c| c.set_cell_alignment(CellAlignment::Right));
         }
@@ -128,9 +131,9 @@ mod tests {
 
     #[test]
     fn numbers_go_to_the_right() {
-        let rows = [["a", "1"], ["b", "-12.5"], ["c", "\\N"]].map(|r| r.map(String::from).to_vec());
+        let rows = [["a", "1"], ["b", "-12.5"], ["c", "NULL"]].map(|r| r.map(String::from).to_vec());
         let shown = table(&["x".to_string(), "n".to_string()], &rows);
-        assert_eq!(shown.lines().collect::<Vec<_>>(), [" x ┆     n", "═══╪═══════", " a ┆     1", " b ┆ -12.5", " c ┆    \\N"]);
+        assert_eq!(shown.lines().collect::<Vec<_>>(), [" x ┆     n", "═══╪═══════", " a ┆     1", " b ┆ -12.5", " c ┆  NULL"]);
         assert!(!is_number("2024-01-01") && is_number("1.0E-7") && !is_number("-"));
     }
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::measure::Measured;
 use crate::figures::{count, magnitude, table};
+use crate::progress::is_sink;
 
 /// The head of the table of queries.
 pub(crate) const HEADER: [&str; 8] = ["query", "events", "seconds", "cpu s", "ns/event", "events/s", "rows out", ""];
@@ -31,9 +32,11 @@ pub(crate) fn row(query: &str, outcome: &Result<Measured, SqlError>) -> Vec<Stri
     }
 }
 
-/// All rows as a table.
+/// All rows as a table; without the last column where there is nothing to say.
 pub(crate) fn queries(rows: &[Vec<String>]) -> String {
-    table(&HEADER.map(String::from), rows)
+    let columns = if rows.iter().all(|row| row.last().is_some_and(String::is_empty)) { HEADER.len() - 1 } else { HEADER.len() };
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row[..columns].to_vec()).collect();
+    table(&HEADER[..columns].iter().map(|h| h.to_string()).collect::<Vec<_>>(), &rows)
 }
 
 /// What each operator of a job cost and let through, its instances together.
@@ -46,7 +49,7 @@ pub(crate) fn operators(metrics: &JobMetrics) -> String {
             n.name.clone(),
             count(n.rows_in, ""),
             count(n.rows_out, ""),
-            per_row(n.rows_out),
+            if is_sink(&n.name) { "-".into() } else { per_row(n.rows_out) },
             if n.rows_in == 0 { per_row_out(n) } else { per_row(n.process_ns) },
             format!("{:.1}%", n.process_ns as f64 * 100.0 / total_ns as f64),
             count(u64::try_from(n.state_rows).unwrap_or(0), ""),

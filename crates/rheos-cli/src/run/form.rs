@@ -84,7 +84,8 @@ impl Form {
                 }
             }
             Form::FinalTable(folded) => {
-                let mut lines = folded.lines()?.into_iter().map(|l| l.split('\t').map(str::to_string).collect::<Vec<_>>());
+                let cell = |cell: &str| if cell == "\\N" { "NULL".to_string() } else { cell.to_string() };
+                let mut lines = folded.lines()?.into_iter().map(|l| l.split('\t').map(cell).collect::<Vec<_>>());
                 let header = lines.next().unwrap_or_default();
                 out.push_str(&table(&header, &lines.collect::<Vec<_>>()));
                 out.push('\n');
