@@ -7,8 +7,9 @@ pub(crate) const ABOUT: &str = "A stateful stream processor: continuous queries 
 pub(crate) const ABOUT_LONG: &str = "\
 A stateful stream processor: continuous queries in Flink's SQL, in one process.
 
-A query reads tables that are streams: files, generators, logs. Its result is kept up to date as rows come, and
-is exact on rows that come out of order, by event time and watermarks.";
+A query reads tables that are streams: files, generators, logs. Its result is kept
+up to date as rows come, and is exact on rows that come out of order, by event time
+and watermarks.";
 
 /// Where to begin.
 pub(crate) const START: &str = "\
@@ -34,19 +35,21 @@ pub(crate) const RUN: &str = r#"EXAMPLES
    north   7
    south   5
 
-   Without --output, the changes that lead there are shown: +I new row, -U and +U old and new row of an update,
-   -D row gone.
+   Without --output, the changes that lead there are shown: +I new row, -U and +U
+   old and new row of an update, -D row gone.
 
-2. Windows over a live stream: bids at an auction, counted every two seconds of event time. On a terminal the
-   table is live, and says what it waits for; q or Ctrl-C ends it:
+2. Windows over a live stream: bids at an auction, counted every two seconds of
+   event time. On a terminal the table is live, and says what it waits for; q or
+   Ctrl-C ends it:
 
    $ cat > bids.sql <<'END'
    CREATE TABLE events (
      event_type INT,
-     bid ROW<auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, `dateTime` TIMESTAMP(3), extra STRING>,
+     bid ROW<auction BIGINT, bidder BIGINT, price BIGINT, channel STRING,
+       url STRING, `dateTime` TIMESTAMP(3), extra STRING>,
      at AS bid.`dateTime`,
      WATERMARK FOR at AS at - INTERVAL '1' SECOND
-   ) WITH ('connector' = 'nexmark', 'rate.limited' = 'true', 'first-event.rate' = '10000');
+   ) WITH ('connector' = 'nexmark', 'rate.limited' = 'true');
    SELECT window_start, COUNT(*) AS bids, MAX(bid.price) AS highest
    FROM TABLE(TUMBLE(TABLE events, DESCRIPTOR(at), INTERVAL '2' SECOND))
    WHERE event_type = 2
@@ -54,8 +57,8 @@ pub(crate) const RUN: &str = r#"EXAMPLES
    END
    $ rheos run bids.sql
 
-3. From files to files, with a variable and four subtasks. INSERT runs as a job of its own; its files appear when
-   they are whole:
+3. From files to files, with a variable and four subtasks. INSERT runs as a job of
+   its own; its files appear when they are whole:
 
    $ cat > large.sql <<'END'
    CREATE TABLE sales (region STRING, amount INT)
@@ -66,13 +69,15 @@ pub(crate) const RUN: &str = r#"EXAMPLES
    END
    $ rheos run large.sql --var DATA=. --parallelism 4
 
-SETTINGS come from, strongest first: --set and --parallelism, SET in the script, the environment
-(RHEOS_PARALLELISM_DEFAULT is parallelism.default), rheos.toml in the working directory, defaults.
+SETTINGS come from, strongest first: --set and --parallelism, SET in the script,
+the environment (RHEOS_PARALLELISM_DEFAULT is parallelism.default), rheos.toml in
+the working directory, defaults.
 
-${NAME} in a script stands for --var NAME=..., or else the environment's variable; ${NAME:-text} has a default.
+${NAME} in a script stands for --var NAME=..., or else for the environment's
+variable; ${NAME:-text} has a default.
 
-EXIT CODES: 0 done, 1 a statement or the configuration is wrong (then nothing has run), 2 a job failed,
-3 interrupted before the end."#;
+EXIT CODES: 0 done, 1 a statement or the configuration is wrong (then nothing has
+run), 2 a job failed, 3 interrupted before the end."#;
 
 /// `rheos explain --help`
 pub(crate) const EXPLAIN: &str = r#"EXAMPLE
@@ -80,15 +85,31 @@ pub(crate) const EXPLAIN: &str = r#"EXAMPLE
    $ rheos explain sales.sql
    $ rheos explain -e "SELECT 1"
 
-Shows, for each query and INSERT of a script, the plan (for each operator the kinds of changes it puts out:
-I insert, UB and UA old and new row of an update, D delete) and the tasks that would run."#;
+Shows, for each query and INSERT of a script, the plan and the tasks that would run.
+The plan has for each operator the kinds of changes that it puts out: I insert, UB
+and UA old and new row of an update, D delete."#;
 
 /// `rheos bench nexmark --help`
 pub(crate) const BENCH_NEXMARK: &str = r#"EXAMPLES
 
-   $ rheos bench nexmark                                        all queries, a million events each
-   $ rheos bench nexmark q0 q5 --events 10000000 --operators    two queries, and where their time goes
+   all queries, a million events each:
+   $ rheos bench nexmark
+   two queries, and where their time goes:
+   $ rheos bench nexmark q0 q5 --events 10000000 --operators
 
-The events come from the connector 'nexmark', as fast as they can be made; making them is part of what is
-measured. The queries are those of the public benchmark for Flink that need no processing time. 'cpu' is the user
-and system time of the whole process, on all cores; 'ns/event' is that time divided by the number of events."#;
+The events come from the connector 'nexmark', as fast as they can be made; making
+them is part of what is measured. The queries are those of the public benchmark for
+Flink that need no processing time. 'cpu s' is the user and system time of the whole
+process, on all cores; 'ns/event' is that time divided by the number of events."#;
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn no_line_is_broken_by_a_narrow_terminal() {
+        for text in [super::ABOUT_LONG, super::START, super::RUN, super::EXPLAIN, super::BENCH_NEXMARK] {
+            for line in text.lines() {
+                assert!(line.chars().count() <= 86, "{line}");
+            }
+        }
+    }
+}

@@ -14,6 +14,7 @@ pub(crate) fn connectors(args: &ListArgs) -> Result<(), Failure> {
     let registry = session.connectors();
     let mut entries: Vec<Entry> = registry
         .connectors()
+        .filter(|c| !c.doc.starts_with("internal"))
         .map(|c| {
             let mut options = c.options.clone();
             if c.takes_format {
