@@ -54,6 +54,11 @@ fn carry_out(session: &Session, step: Step, display: Display, interrupt: &Interr
     match step {
         Step::Text(text) => write_out(&format!("{}\n", text.trim_end())),
         Step::Table { header, rows } if display.output == OutputKind::Table => write_out(&format!("{}\n", table(&header, &rows))),
+        Step::Table { header, rows } if display.output == OutputKind::Json => {
+            let object = |row: &Vec<String>| header.iter().cloned().zip(row.iter().map(|cell| cell.clone().into()));
+            let line = |row| serde_json::Value::Object(object(row).collect()).to_string() + "\n";
+            write_out(&rows.iter().map(line).collect::<String>())
+        }
         Step::Table { header, rows } => {
             let line = |cells: &[String]| cells.join("\t") + "\n";
             write_out(&std::iter::once(&header).chain(&rows).map(|cells| line(cells)).collect::<String>())
