@@ -55,8 +55,10 @@ fn carry_out(session: &Session, step: Step, display: Display, interrupt: &Interr
         Step::Text(text) => write_out(&format!("{}\n", text.trim_end())),
         Step::Table { header, rows } if display.output == OutputKind::Table => write_out(&format!("{}\n", table(&header, &rows))),
         Step::Table { header, rows } if display.output == OutputKind::Json => {
-            let object = |row: &Vec<String>| header.iter().cloned().zip(row.iter().map(|cell| cell.clone().into()));
-            let line = |row| serde_json::Value::Object(object(row).collect()).to_string() + "\n";
+            let line = |row: &Vec<String>| {
+                let members = header.iter().cloned().zip(row.iter().map(|cell| cell.clone().into()));
+                serde_json::Value::Object(members.collect()).to_string() + "\n"
+            };
             write_out(&rows.iter().map(line).collect::<String>())
         }
         Step::Table { header, rows } => {
