@@ -6,9 +6,9 @@ use futures_util::FutureExt;
 use rheos_core::batch::ColumnBatch;
 use rheos_core::connector::{ColumnPath, TableSpec};
 use rheos_core::env::Env;
-use rheos_core::key_group::KeyGroupRange;
 use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{OperatorContext, SubtaskInfo};
+use rheos_core::routing::RoutingTable;
 use rheos_core::schema::{Field, Schema};
 use rheos_core::source::{SourceEvent, SourceReader};
 use rheos_core::text;
@@ -58,7 +58,7 @@ pub(crate) fn context(index: usize, parallelism: usize) -> OperatorContext {
             name: "sink".into(),
             index,
             parallelism,
-            key_groups: KeyGroupRange::of_subtask(128, index, parallelism),
+            key_groups: RoutingTable::contiguous(128, parallelism).groups_of(index),
             key_group_count: 128,
         },
         env: Env::manual(7),

@@ -13,7 +13,7 @@
 //! mix            := the 64-bit finaliser of MurmurHash3 (Appleby)
 //! K              := 0x9E3779B97F4A7C15
 //! key group      := (high 32 bits of the hash) * groups / 2^32
-//! subtask        := group * parallelism / groups
+//! subtask        := what the routing table says
 //! ```
 
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -38,43 +38,10 @@ pub const MAX_KEY_GROUPS: u32 = 32_768;
 const NULL_VALUE: u64 = 0xA076_1D64_78BD_642F;
 const K: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The key groups `start .. end`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyGroupRange {
-    /// The first.
-    pub start: KeyGroup,
-    /// The one after the last.
-    pub end: KeyGroup,
-}
-
-impl KeyGroupRange {
-    /// All groups.
-    pub fn all(groups: u32) -> Self {
-        KeyGroupRange { start: 0, end: groups as KeyGroup }
-    }
-
-    /// Those of subtask `index` of `parallelism`.
-    pub fn of_subtask(groups: u32, index: usize, parallelism: usize) -> Self {
-        let bound = |i: usize| (i * groups as usize).div_ceil(parallelism) as KeyGroup;
-        KeyGroupRange { start: bound(index), end: bound(index + 1) }
-    }
-
-    /// Whether `group` is one of them.
-    pub fn contains(self, group: KeyGroup) -> bool {
-        (self.start..self.end).contains(&group)
-    }
-}
-
 /// The key group of a key's hash.
 #[inline]
 pub fn key_group(hash: u64, groups: u32) -> KeyGroup {
     (((hash >> 32) * u64::from(groups)) >> 32) as KeyGroup
-}
-
-/// The subtask that owns a key group.
-#[inline]
-pub fn subtask_of(group: KeyGroup, groups: u32, parallelism: usize) -> u32 {
-    (usize::from(group) * parallelism / groups as usize) as u32
 }
 
 /// Gives each row of a batch the hash of its key. A program's typed keys implement it too.
@@ -262,20 +229,6 @@ mod tests {
         let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(9)]), Some(vec![Some(1), None]), None]);
         let same = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1), None]), None]);
         assert_eq!(hashes(&[Arc::new(list.slice(1, 2))]), hashes(&[Arc::new(same)]));
-    }
-
-    #[test]
-    fn ranges_cover_all_groups_once() {
-        for groups in [1u32, 7, 128] {
-            for parallelism in 1..=groups.min(9) as usize {
-                for group in 0..groups as KeyGroup {
-                    let owner = subtask_of(group, groups, parallelism) as usize;
-                    let owners: Vec<usize> =
-                        (0..parallelism).filter(|i| KeyGroupRange::of_subtask(groups, *i, parallelism).contains(group)).collect();
-                    assert_eq!(owners, vec![owner], "group {group} of {groups} at {parallelism}");
-                }
-            }
-        }
     }
 
     const PINNED_INTS: [u64; 4] = [10860294647602229554, 1741904620250811315, 17644122326044152426, 911511469082868448];

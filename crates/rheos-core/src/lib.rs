@@ -23,6 +23,7 @@ pub mod key_group;
 pub mod metrics;
 pub mod operator;
 pub mod registry;
+pub mod routing;
 pub mod rows;
 pub mod schema;
 pub mod sink;

@@ -14,9 +14,9 @@ use crate::batch::Batch;
 use crate::collector::Collector;
 use crate::env::Env;
 use crate::error::{Error, Result};
-use crate::key_group::KeyGroupRange;
 use crate::metrics::OperatorMetrics;
-use crate::snapshot::OperatorSnapshot;
+use crate::routing::KeyGroups;
+use crate::snapshot::{OperatorSnapshot, SnapshotMode};
 use crate::time::TimestampMs;
 
 /// Whether a call said all that it has to say.
@@ -41,7 +41,7 @@ pub struct SubtaskInfo {
     /// How many instances there are.
     pub parallelism: usize,
     /// The key groups that this instance owns.
-    pub key_groups: KeyGroupRange,
+    pub key_groups: KeyGroups,
     /// How many key groups the job has: what [`crate::key_group::key_group`] is asked with.
     pub key_group_count: u32,
 }
@@ -94,8 +94,9 @@ pub trait Operator: Send {
         Err(Error::bug("resumed an operator that never returns More"))
     }
 
-    /// Its whole state, as of the rows and watermarks taken in so far.
-    fn snapshot(&mut self) -> Result<OperatorSnapshot>;
+    /// Its state, as of the rows and watermarks taken in so far. This is what keeps rows waiting: it gathers, and leaves encoding
+    /// to others. After [`Operator::finish`], the state must be one from which a restored instance, finished again, adds nothing.
+    fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot>;
 
     /// All inputs have ended; the last watermark has been taken in. May emit.
     fn finish(&mut self, out: &mut Collector) -> Result<Progress> {

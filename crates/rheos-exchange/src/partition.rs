@@ -1,7 +1,8 @@
 //! Which channel of an edge gets which rows.
 
 use rheos_core::error::Result;
-use rheos_core::key_group::{KeySelector, key_group, subtask_of};
+use rheos_core::key_group::{KeySelector, key_group};
+use rheos_core::routing::RoutingTable;
 use rheos_core::{Batch, Error};
 
 /// The way in which an edge spreads rows over its channels.
@@ -22,18 +23,16 @@ pub enum Partitioner {
 /// Routes rows by key group.
 pub struct HashPartitioner {
     key: Box<dyn KeySelector>,
-    groups: u32,
-    /// The channel of each key group. A table, so that groups can be moved one by one.
-    route: Vec<u32>,
+    /// The channel of each key group.
+    routing: RoutingTable,
     hashes: Vec<u64>,
     targets: Vec<u32>,
 }
 
 impl Partitioner {
-    /// Routes by key: each of the `groups` key groups to the one of `channels` subtasks that owns it.
-    pub fn hash(key: Box<dyn KeySelector>, groups: u32, channels: usize) -> Self {
-        let route = (0..groups).map(|g| subtask_of(g as u16, groups, channels)).collect();
-        Partitioner::Hash(HashPartitioner { key, groups, route, hashes: Vec::new(), targets: Vec::new() })
+    /// Routes by key: each key group to the subtask that owns it.
+    pub fn hash(key: Box<dyn KeySelector>, routing: RoutingTable) -> Self {
+        Partitioner::Hash(HashPartitioner { key, routing, hashes: Vec::new(), targets: Vec::new() })
     }
 
     /// In turn, beginning at another channel for each sender.
@@ -49,9 +48,9 @@ impl HashPartitioner {
         if self.hashes.len() != batch.num_rows() {
             return Err(Error::bug(format!("{} key hashes for {} rows", self.hashes.len(), batch.num_rows())));
         }
-        let (route, groups) = (&self.route, self.groups);
         self.targets.clear();
-        self.targets.extend(self.hashes.iter().map(|h| route[usize::from(key_group(*h, groups))]));
+        let routing = &self.routing;
+        self.targets.extend(self.hashes.iter().map(|h| routing.owner(key_group(*h, routing.groups()))));
         batch.split(&self.targets, channels)
     }
 }

@@ -243,7 +243,7 @@ proptest! {
         coalesce_rows in 1usize..64,
         watermark_every in 1usize..8,
     ) {
-        let (mut outbox, mut inbox, _) = outbox(Partitioner::hash(Box::new(Identity), 128, channels), channels, coalesce_rows);
+        let (mut outbox, mut inbox, _) = outbox(Partitioner::hash(Box::new(Identity), rheos_core::routing::RoutingTable::contiguous(128, channels)), channels, coalesce_rows);
         let mut sent = 0u64;
         for (i, size) in sizes.iter().enumerate() {
             outbox.push(batch((sent..sent + *size as u64).map(|n| n * 100 + (n * n) % 97))).unwrap();

@@ -1,5 +1,6 @@
 //! The task graph: chains of nodes that one task drives, and the exchanges between them.
 
+use rheos_core::routing::RoutingTable;
 use serde::{Deserialize, Serialize};
 
 use crate::job::{JobGraph, NodeId, NodeKind, Partitioning};
@@ -27,6 +28,8 @@ pub struct TaskSpec {
     pub nodes: Vec<NodeId>,
     /// How many subtasks run it.
     pub parallelism: usize,
+    /// Which of them owns which key group.
+    pub routing: RoutingTable,
 }
 
 /// An exchange between two tasks.
@@ -53,7 +56,8 @@ impl TaskGraph {
             let task = match chained {
                 Some(task) => task,
                 None => {
-                    tasks.push(TaskSpec { id: tasks.len(), nodes: Vec::new(), parallelism: node.parallelism });
+                    let routing = RoutingTable::contiguous(job.key_groups, node.parallelism);
+                    tasks.push(TaskSpec { id: tasks.len(), nodes: Vec::new(), parallelism: node.parallelism, routing });
                     tasks.len() - 1
                 }
             };

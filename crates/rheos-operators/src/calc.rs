@@ -6,7 +6,7 @@ use rheos_core::collector::Collector;
 use rheos_core::error::Result;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_expr::program::CalcProgram;
 
 use crate::read_spec;
@@ -46,7 +46,7 @@ impl Operator for Calc {
         Ok(Progress::Done)
     }
 
-    fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+    fn snapshot(&mut self, _: SnapshotMode) -> Result<OperatorSnapshot> {
         Ok(OperatorSnapshot::new())
     }
 }

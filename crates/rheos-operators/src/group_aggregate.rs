@@ -15,7 +15,7 @@ use rheos_core::collector::Collector;
 use rheos_core::error::{Error, Result};
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_state::{KeyedTable, Slot};
 
 use crate::aggregate::{Grouped, Rows};
@@ -105,10 +105,10 @@ impl Operator for GroupAggregate {
         Ok(Progress::Done)
     }
 
-    fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+    fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot> {
         let context = self.context.as_ref().ok_or_else(|| Error::bug("a snapshot of an operator that is not open"))?;
         let mut snapshot = OperatorSnapshot::new();
-        self.groups.snapshot("groups", context.subtask.key_group_count, &mut snapshot)?;
+        self.groups.snapshot("groups", mode, context.subtask.key_group_count, &mut snapshot)?;
         Ok(snapshot)
     }
 }

@@ -5,7 +5,7 @@ use rheos_core::collector::Collector;
 use rheos_core::error::{Error, Result};
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
-use rheos_core::snapshot::{ListKind, OperatorSnapshot};
+use rheos_core::snapshot::{ListKind, OperatorSnapshot, SnapshotMode};
 
 use crate::read_spec;
 use crate::spec::LimitSpec;
@@ -58,7 +58,7 @@ impl Operator for Limit {
         Ok(Progress::Done)
     }
 
-    fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+    fn snapshot(&mut self, _: SnapshotMode) -> Result<OperatorSnapshot> {
         let mut snapshot = OperatorSnapshot::new();
         snapshot.put_list(PASSED, ListKind::Union, self.passed.to_le_bytes().to_vec());
         Ok(snapshot)

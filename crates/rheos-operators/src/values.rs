@@ -8,7 +8,7 @@ use rheos_core::env::Env;
 use rheos_core::error::Result;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_expr::program::Program;
 
 use crate::spec::ValuesSpec;
@@ -81,7 +81,7 @@ impl Operator for Values {
         Ok(Progress::Done)
     }
 
-    fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+    fn snapshot(&mut self, _: SnapshotMode) -> Result<OperatorSnapshot> {
         Ok(OperatorSnapshot::new())
     }
 }

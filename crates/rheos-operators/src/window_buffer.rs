@@ -9,7 +9,7 @@ use rheos_core::batch::ColumnBatch;
 use rheos_core::error::Result;
 use rheos_core::key_group::hash_columns;
 use rheos_core::metrics::OperatorMetrics;
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, Segment};
 use rheos_core::time::TimestampMs;
 use rheos_state::snapshot;
 
@@ -83,13 +83,10 @@ impl WindowBuffer {
         }
         let all = ColumnBatch::concat(&self.schema, &all)?;
         let key_columns: Vec<ArrayRef> = keys.iter().map(|k| all.column(*k).clone()).collect();
-        for (group, rows) in snapshot::by_key_group(&key_columns, all.num_rows(), key_group_count)? {
-            let count = rows.len();
-            let part = all.take(&UInt32Array::from(rows))?;
-            let mut columns = part.columns().to_vec();
-            columns.push(Arc::new(part.kinds().cloned().unwrap_or_else(|| UInt8Array::from(vec![0; count]))));
-            into.put_keyed(name, group, snapshot::encode(&columns, count)?);
-        }
+        let groups = snapshot::key_groups(&key_columns, all.num_rows(), key_group_count)?;
+        let mut columns = all.columns().to_vec();
+        columns.push(Arc::new(all.kinds().cloned().unwrap_or_else(|| UInt8Array::from(vec![0; all.num_rows()]))));
+        into.put_keyed(name, Segment::base(&groups, &columns)?);
         Ok(())
     }
 
@@ -97,13 +94,11 @@ impl WindowBuffer {
     pub(crate) fn restore(&mut self, name: &str, from: &OperatorSnapshot, metrics: &OperatorMetrics) -> Result<()> {
         let mut types: Vec<DataType> = self.schema.fields().iter().map(|f| f.data_type().clone()).collect();
         types.push(DataType::UInt8);
-        for (group, bytes) in from.keyed(name) {
-            for batch in snapshot::decode(bytes, &types).map_err(|e| e.context(format!("state '{name}' of key group {group}")))? {
-                let (columns, kinds) = batch.columns().split_at(types.len() - 1);
-                let records = RecordBatch::try_new(self.schema.clone(), columns.to_vec())?;
-                let batch = ColumnBatch::changes(records, kinds[0].as_primitive::<UInt8Type>().clone())?;
-                self.add(&batch, TimestampMs::MIN, metrics)?;
-            }
+        for batch in from.rows(name, &types)? {
+            let (columns, kinds) = batch.columns().split_at(types.len() - 1);
+            let records = RecordBatch::try_new(self.schema.clone(), columns.to_vec())?;
+            let batch = ColumnBatch::changes(records, kinds[0].as_primitive::<UInt8Type>().clone())?;
+            self.add(&batch, TimestampMs::MIN, metrics)?;
         }
         Ok(())
     }

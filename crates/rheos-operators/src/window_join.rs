@@ -11,7 +11,7 @@ use rheos_core::error::Result;
 use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_core::time::{MIN_WATERMARK, TimestampMs};
 use rheos_state::{KeyIndex, NO_SLOT, Slot};
 
@@ -235,7 +235,7 @@ impl Operator for WindowJoin {
         }
     }
 
-    fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+    fn snapshot(&mut self, _: SnapshotMode) -> Result<OperatorSnapshot> {
         let mut taken = OperatorSnapshot::new();
         let WindowJoinSpec { left, right, left_end, right_end, .. } = &self.spec;
         for (buffer, (name, (side, end))) in self.buffers.iter().zip(SIDES.iter().zip([(left, left_end), (right, right_end)])) {

@@ -105,6 +105,11 @@ impl KeyIndex {
         self.slots.iter().collect()
     }
 
+    /// Whether a slot has a key.
+    pub fn is_used(&self, slot: Slot) -> bool {
+        self.slots.is_used(slot)
+    }
+
     /// Writes the slot of each row's key into `slots`; keys that were not there are added, and the first row of each goes
     /// into `new_rows`. Both are cleared first.
     pub fn resolve(&mut self, keys: &[&ArrayRef], rows: usize, slots: &mut Vec<Slot>, new_rows: &mut Vec<u32>) -> Result<()> {

@@ -4,11 +4,13 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 
 use rheos_core::error::Result;
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::key_group::KeyGroup;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 
+use crate::changed_slots::ChangedSlots;
 use crate::key_index::KeyIndex;
 use crate::slots::Slot;
-use crate::snapshot;
+use crate::snapshot::{self, Slotted};
 
 /// Values in columns indexed by slot. A slot that was never written, or was cleared, has the value of a new key.
 pub trait SlotColumns {
@@ -30,14 +32,15 @@ pub trait SlotColumns {
 pub struct KeyedTable<V> {
     index: KeyIndex,
     namespace_columns: usize,
-    /// The values.
+    changed: ChangedSlots,
+    /// The values. Only those of slots that were resolved or touched since the last snapshot may be changed.
     pub values: V,
 }
 
 impl<V: SlotColumns> KeyedTable<V> {
     /// An empty table; the first `namespace_columns` of `key_types` are the namespace.
     pub fn new(key_types: &[DataType], namespace_columns: usize, values: V) -> Result<Self> {
-        Ok(KeyedTable { index: KeyIndex::new(key_types)?, namespace_columns, values })
+        Ok(KeyedTable { index: KeyIndex::new(key_types)?, namespace_columns, changed: ChangedSlots::default(), values })
     }
 
     /// The keys.
@@ -45,49 +48,76 @@ impl<V: SlotColumns> KeyedTable<V> {
         &self.index
     }
 
-    /// As [`KeyIndex::resolve`]; the values have room for every slot afterwards.
+    /// As [`KeyIndex::resolve`]; the values have room for every slot afterwards, and may be changed at the slots.
     pub fn resolve(&mut self, keys: &[&ArrayRef], rows: usize, slots: &mut Vec<Slot>, new_rows: &mut Vec<u32>) -> Result<()> {
         self.index.resolve(keys, rows, slots, new_rows)?;
         if !new_rows.is_empty() {
             self.values.grow(self.index.slot_bound());
         }
+        self.changed.add(slots);
         Ok(())
+    }
+
+    /// The values of these slots are about to change.
+    pub fn touch(&mut self, slots: &[Slot]) {
+        self.changed.add(slots);
     }
 
     /// Forgets keys and their values.
     pub fn remove(&mut self, slots: &[Slot]) {
         self.values.clear(slots);
         self.index.remove(slots);
+        self.changed.add(slots);
     }
 
-    /// Writes everything under `name`, cut into the key groups of a job that has `group_count` of them.
-    pub fn snapshot(&self, name: &str, group_count: u32, into: &mut OperatorSnapshot) -> Result<()> {
-        let slots = self.index.slots();
-        let keys = self.index.keys(&slots)?;
-        for (group, rows) in snapshot::by_key_group(&keys[self.namespace_columns..], slots.len(), group_count)? {
-            let slots: Vec<Slot> = rows.iter().map(|row| slots[*row as usize]).collect();
-            let mut columns = self.index.keys(&slots)?;
-            columns.extend(self.values.save(&slots)?);
-            into.put_keyed(name, group, snapshot::encode(&columns, slots.len())?);
-        }
+    /// Puts everything, or what changed, under `name`, for a job that has `group_count` key groups.
+    pub fn snapshot(&mut self, name: &str, mode: SnapshotMode, group_count: u32, into: &mut OperatorSnapshot) -> Result<()> {
+        let KeyedTable { index, namespace_columns, changed, values } = self;
+        let mut state = Content { index, namespace_columns: *namespace_columns, values };
+        into.put_keyed(name, snapshot::segment(&mut state, changed, mode, group_count)?);
         Ok(())
     }
 
-    /// Puts back what [`KeyedTable::snapshot`] wrote, into an empty table. Returns the slots that were filled.
+    /// Puts back what [`KeyedTable::snapshot`] gave, into an empty table. Returns the slots that were filled.
     pub fn restore(&mut self, name: &str, from: &OperatorSnapshot) -> Result<Vec<Slot>> {
         let key_count = self.index.types().len();
         let types: Vec<DataType> = self.index.types().iter().cloned().chain(self.values.types()).collect();
         let mut all = Vec::with_capacity(self.index.len());
         let (mut slots, mut new_rows) = (Vec::new(), Vec::new());
-        for (group, bytes) in from.keyed(name) {
-            for batch in snapshot::decode(bytes, &types).map_err(|e| e.context(format!("state '{name}' of key group {group}")))? {
-                let keys: Vec<&ArrayRef> = batch.columns()[..key_count].iter().collect();
-                self.resolve(&keys, batch.num_rows(), &mut slots, &mut new_rows)?;
-                self.values.load(&slots, &batch.columns()[key_count..])?;
-                all.extend_from_slice(&slots);
-            }
+        for batch in from.rows(name, &types)? {
+            let keys: Vec<&ArrayRef> = batch.columns()[..key_count].iter().collect();
+            self.resolve(&keys, batch.num_rows(), &mut slots, &mut new_rows)?;
+            self.values.load(&slots, &batch.columns()[key_count..])?;
+            all.extend_from_slice(&slots);
         }
         Ok(all)
+    }
+}
+
+/// What a snapshot sees of a table.
+struct Content<'a, V> {
+    index: &'a KeyIndex,
+    namespace_columns: usize,
+    values: &'a V,
+}
+
+impl<V: SlotColumns> Slotted for Content<'_, V> {
+    fn live(&self) -> Vec<Slot> {
+        self.index.slots()
+    }
+
+    fn is_live(&self, slot: Slot) -> bool {
+        self.index.is_used(slot)
+    }
+
+    fn key_groups(&mut self, slots: &[Slot], group_count: u32) -> Result<Vec<KeyGroup>> {
+        snapshot::key_groups(&self.index.keys(slots)?[self.namespace_columns..], slots.len(), group_count)
+    }
+
+    fn columns(&mut self, slots: &[Slot]) -> Result<Vec<ArrayRef>> {
+        let mut columns = self.index.keys(slots)?;
+        columns.extend(self.values.save(slots)?);
+        Ok(columns)
     }
 }
 
@@ -97,7 +127,7 @@ mod tests {
 
     use arrow::array::{Array, AsArray, Int64Array, StringArray};
     use arrow::datatypes::Int64Type;
-    use rheos_core::key_group::KeyGroupRange;
+    use rheos_core::routing::RoutingTable;
 
     use super::*;
 
@@ -146,20 +176,26 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_at_one_parallelism_is_restored_at_another() {
+    fn a_base_and_deltas_are_restored_at_another_parallelism() {
         let mut whole = table();
-        let windows: ArrayRef = Arc::new(Int64Array::from_iter_values((0..600).map(|i| i % 3)));
-        let names: ArrayRef = Arc::new(StringArray::from_iter((0..600).map(|i| (i % 50 != 7).then(|| format!("name {}", i / 3)))));
         let (mut slots, mut new_rows) = (Vec::new(), Vec::new());
-        whole.resolve(&[&windows, &names], 600, &mut slots, &mut new_rows).unwrap();
-        slots.iter().enumerate().for_each(|(i, s)| whole.values.0[*s as usize] += i as i64);
-        let removed: Vec<Slot> = whole.index().slots().into_iter().filter(|s| s % 5 == 0).collect();
-        whole.remove(&removed);
-        let mut snapshot = OperatorSnapshot::new();
-        whole.snapshot("table", 128, &mut snapshot).unwrap();
+        let mut taken = OperatorSnapshot::new();
+        for round in 0..4 {
+            let windows: ArrayRef = Arc::new(Int64Array::from_iter_values((0..600).map(|i| i % 3)));
+            let name = |i: i64| (i % 50 != 7).then(|| format!("name {}", i / 3 + round * 100));
+            let names: ArrayRef = Arc::new(StringArray::from_iter((0..600).map(name)));
+            whole.resolve(&[&windows, &names], 600, &mut slots, &mut new_rows).unwrap();
+            slots.iter().enumerate().for_each(|(i, s)| whole.values.0[*s as usize] += i as i64);
+            let removed: Vec<Slot> = whole.index().slots().into_iter().filter(|s| i64::from(*s) % 5 == round).collect();
+            whole.remove(&removed);
+            let mut snapshot = OperatorSnapshot::new();
+            whole.snapshot("table", SnapshotMode::Changes, 128, &mut snapshot).unwrap();
+            taken.follow(snapshot);
+        }
+        let routing = RoutingTable::contiguous(128, 3);
         let mut parts: Vec<_> = (0..3)
             .flat_map(|i| {
-                let mine = OperatorSnapshot::redistribute(std::slice::from_ref(&snapshot), i, 3, KeyGroupRange::of_subtask(128, i, 3));
+                let mine = OperatorSnapshot::redistribute(std::slice::from_ref(&taken), i, 3, routing.groups_of(i));
                 let mut part = table();
                 part.restore("table", &mine).unwrap();
                 let rows = content(&part);
@@ -169,16 +205,5 @@ mod tests {
             .collect();
         parts.sort();
         assert_eq!(parts, content(&whole));
-    }
-
-    #[test]
-    fn state_of_other_types_is_refused() {
-        let mut narrow = KeyedTable::new(&[DataType::Int32], 0, Numbers::default()).unwrap();
-        let keys: ArrayRef = Arc::new(arrow::array::Int32Array::from(vec![1]));
-        narrow.resolve(&[&keys], 1, &mut Vec::new(), &mut Vec::new()).unwrap();
-        let mut snapshot = OperatorSnapshot::new();
-        narrow.snapshot("table", 128, &mut snapshot).unwrap();
-        let error = table().restore("table", &snapshot).unwrap_err();
-        assert!(error.to_string().contains("Int32"), "{error}");
     }
 }

@@ -5,17 +5,18 @@
 //! 1. [`KeyIndex`] turns the key columns of a batch into slots, small dense numbers; a new key takes a new slot or one that
 //!    was given back.
 //! 2. The operator keeps its values in typed columns indexed by slot ([`SlotColumns`]) and reads and writes them there.
-//! 3. [`KeyedTable`] holds both together: it grows the columns with the keys, forgets keys, and cuts a snapshot by key
-//!    group, as an Arrow IPC stream of keys and values for each.
+//! 3. [`KeyedTable`] holds both together: it grows the columns with the keys, forgets keys, and gives a snapshot: everything,
+//!    or what changed ([`ChangedSlots`]) since the one before.
 //!
 //! Values without a type known at compile time are kept as bytes by [`RowCodec`]. Operators with state of another shape
-//! write and read it with [`snapshot`].
+//! make their segments with [`snapshot`]. Programs keep values of their own types in [`typed`] state.
 //!
 //! Nothing here depends on all keys being in memory: operators ask for the slots of one batch of keys, touch only those
 //! until the next batch, and columns can save and load any set of slots. A backend that is larger than memory fits behind
 //! the same calls.
 
 mod bytes_table;
+mod changed_slots;
 mod fixed;
 mod key_index;
 mod keyed_table;
@@ -25,6 +26,7 @@ pub mod snapshot;
 pub mod typed;
 mod words_table;
 
+pub use changed_slots::ChangedSlots;
 pub use key_index::KeyIndex;
 pub use keyed_table::{KeyedTable, SlotColumns};
 pub use row_codec::{EncodedRows, RowCodec};

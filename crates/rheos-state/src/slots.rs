@@ -36,6 +36,11 @@ impl Slots {
         self.free.push(slot);
     }
 
+    /// Whether a slot is in use.
+    pub fn is_used(&self, slot: Slot) -> bool {
+        self.used.get(slot as usize).is_some_and(|used| *used)
+    }
+
     /// How many slots are in use.
     pub fn len(&self) -> usize {
         self.used.len() - self.free.len()

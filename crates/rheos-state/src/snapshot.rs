@@ -1,54 +1,48 @@
-//! Rows of state as bytes that outlive the process: cut by key group, an Arrow IPC stream each.
+//! Segments of state from what is kept under slots: the slot is the row number.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{DataType, Field, Schema};
-use arrow::ipc::reader::StreamReader;
-use arrow::ipc::writer::StreamWriter;
-
-use rheos_core::error::{Error, Result};
+use arrow::array::ArrayRef;
+use rheos_core::error::Result;
 use rheos_core::key_group::{KeyGroup, hash_columns, key_group};
+use rheos_core::snapshot::{Segment, SegmentKind, SnapshotMode};
 
-/// How many rows go into one message of a stream at most.
-const MESSAGE_ROWS: usize = 16 * 1024;
+use crate::changed_slots::ChangedSlots;
+use crate::slots::Slot;
 
-/// The rows of each key group of a job that has `group_count` of them, where `keys` are the rows' key columns. Row numbers
-/// are ascending; groups without rows are left out.
-pub fn by_key_group(keys: &[ArrayRef], rows: usize, group_count: u32) -> Result<BTreeMap<KeyGroup, Vec<u32>>> {
+/// The key groups of rows with these key columns, in a job that has `group_count` of them.
+pub fn key_groups(keys: &[ArrayRef], rows: usize, group_count: u32) -> Result<Vec<KeyGroup>> {
     let mut hashes = Vec::new();
     hash_columns(&keys.iter().collect::<Vec<_>>(), rows, &mut hashes)?;
-    let mut groups: BTreeMap<KeyGroup, Vec<u32>> = BTreeMap::new();
-    for (row, hash) in hashes.iter().enumerate() {
-        groups.entry(key_group(*hash, group_count)).or_default().push(row as u32);
-    }
-    Ok(groups)
+    Ok(hashes.into_iter().map(|hash| key_group(hash, group_count)).collect())
 }
 
-/// Columns of `rows` rows as bytes.
-pub fn encode(columns: &[ArrayRef], rows: usize) -> Result<Vec<u8>> {
-    let fields: Vec<Field> = columns.iter().enumerate().map(|(i, c)| Field::new(format!("c{i}"), c.data_type().clone(), true)).collect();
-    let schema = Arc::new(Schema::new(fields));
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), columns.to_vec(), &options)?;
-    let mut writer = StreamWriter::try_new(Vec::new(), &schema)?;
-    for start in (0..rows).step_by(MESSAGE_ROWS) {
-        writer.write(&batch.slice(start, MESSAGE_ROWS.min(rows - start)))?;
-    }
-    Ok(writer.into_inner()?)
+/// What a segment is made from.
+pub trait Slotted {
+    /// The slots that hold something.
+    fn live(&self) -> Vec<Slot>;
+    /// Whether a slot holds something.
+    fn is_live(&self, slot: Slot) -> bool;
+    /// The key groups of live slots.
+    fn key_groups(&mut self, slots: &[Slot], group_count: u32) -> Result<Vec<KeyGroup>>;
+    /// The columns of live slots.
+    fn columns(&mut self, slots: &[Slot]) -> Result<Vec<ArrayRef>>;
 }
 
-/// The batches of what [`encode`] gave. Columns of other types than `types` are an error: the state is of another query.
-pub fn decode(bytes: &[u8], types: &[DataType]) -> Result<Vec<RecordBatch>> {
-    let reader = StreamReader::try_new(bytes, None).map_err(|e| Error::corrupt(e.to_string()).caused_by(e))?;
-    let schema = reader.schema();
-    let found: Vec<&DataType> = schema.fields().iter().map(|f| f.data_type()).collect();
-    if !found.iter().copied().eq(types) {
-        let list = |types: Vec<String>| types.join(", ");
-        let found = list(found.iter().map(|t| t.to_string()).collect());
-        let wanted = list(types.iter().map(|t| t.to_string()).collect());
-        return Err(Error::config(format!("state of columns ({found}) cannot become state of columns ({wanted})")));
-    }
-    reader.map(|batch| batch.map_err(|e| Error::corrupt(e.to_string()).caused_by(e))).collect()
+/// The segment of a snapshot: what changed where that is asked for and known, or else everything.
+pub fn segment(state: &mut impl Slotted, changed: &mut ChangedSlots, mode: SnapshotMode, group_count: u32) -> Result<Segment> {
+    let (kind, removed, slots) = match (mode, changed.take()) {
+        (SnapshotMode::Changes, Some(mut slots)) => {
+            let mut removed = Vec::new();
+            slots.retain(|slot| {
+                let is_live = state.is_live(*slot);
+                if !is_live {
+                    removed.push(*slot);
+                }
+                is_live
+            });
+            (SegmentKind::Delta, removed, slots)
+        }
+        _ => (SegmentKind::Base, Vec::new(), state.live()),
+    };
+    let groups = state.key_groups(&slots, group_count)?;
+    Segment::new(kind, removed, &slots, &groups, |slots| state.columns(slots))
 }

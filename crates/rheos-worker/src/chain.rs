@@ -170,7 +170,7 @@ impl Chain {
         for i in 0..self.links.len() {
             self.called = i;
             let link = &mut self.links[i];
-            let state = link.operator.snapshot().map_err(|e| e.context(label(&link.context)))?;
+            let state = link.operator.snapshot(rheos_core::snapshot::SnapshotMode::Full).map_err(|e| e.context(label(&link.context)))?;
             states.push((link.context.subtask.uid.clone(), state));
         }
         Ok(states)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rheos_core::connector::{ConnectorInfo, TableSpec};
 use rheos_core::env::Env;
-use rheos_core::key_group::{ColumnKey, KeyGroupRange, KeySelector};
+use rheos_core::key_group::{ColumnKey, KeySelector};
 use rheos_core::metrics::{OperatorMetrics, TaskMetrics};
 use rheos_core::operator::{OperatorContext, SubtaskInfo};
 use rheos_core::registry::Registry;
@@ -124,7 +124,7 @@ impl Wiring<'_> {
                 Partitioning::Forward => Partitioner::Forward,
                 Partitioning::Broadcast => Partitioner::Broadcast,
                 Partitioning::Rebalance => Partitioner::rebalance(index, ends.len()),
-                Partitioning::Hash(key) => Partitioner::hash(self.key(key)?, self.graph.job.key_groups, ends.len()),
+                Partitioning::Hash(key) => Partitioner::hash(self.key(key)?, self.graph.tasks[edge.to].routing.clone()),
             };
             edges.push(OutEdge::new(partitioner, ends)?);
         }
@@ -244,7 +244,7 @@ impl Wiring<'_> {
                 name: node.name.clone(),
                 index,
                 parallelism,
-                key_groups: KeyGroupRange::of_subtask(self.graph.job.key_groups, index, parallelism),
+                key_groups: task.routing.groups_of(index),
                 key_group_count: self.graph.job.key_groups,
             },
             env: self.env.clone(),

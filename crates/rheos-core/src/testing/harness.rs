@@ -6,10 +6,11 @@ use crate::batch::Batch;
 use crate::collector::Collector;
 use crate::env::{Clock, Env, ManualClock, SplitMix64};
 use crate::error::Result;
-use crate::key_group::{DEFAULT_KEY_GROUPS, KeyGroupRange};
+use crate::key_group::DEFAULT_KEY_GROUPS;
 use crate::metrics::OperatorMetrics;
 use crate::operator::{Operator, OperatorContext, Progress, SubtaskInfo};
-use crate::snapshot::OperatorSnapshot;
+use crate::routing::RoutingTable;
+use crate::snapshot::{OperatorSnapshot, Segment, SnapshotMode};
 use crate::time::TimestampMs;
 
 /// One open operator instance. Every call that can emit returns what was emitted until the operator said `Done`.
@@ -18,6 +19,8 @@ pub struct OperatorHarness {
     collector: Collector,
     clock: Arc<ManualClock>,
     metrics: Arc<OperatorMetrics>,
+    /// What all snapshots so far make together.
+    taken: OperatorSnapshot,
     resumed: usize,
     closed: bool,
 }
@@ -30,8 +33,8 @@ impl OperatorHarness {
 
     /// Opens instance `index` of `parallelism` with its share of `snapshots`, those of all instances of an earlier run.
     pub fn open_at(mut operator: Box<dyn Operator>, index: usize, parallelism: usize, snapshots: &[OperatorSnapshot]) -> Result<Self> {
-        let key_groups = KeyGroupRange::of_subtask(DEFAULT_KEY_GROUPS, index, parallelism);
-        let restored = (!snapshots.is_empty()).then(|| OperatorSnapshot::redistribute(snapshots, index, parallelism, key_groups));
+        let key_groups = RoutingTable::contiguous(DEFAULT_KEY_GROUPS, parallelism).groups_of(index);
+        let restored = (!snapshots.is_empty()).then(|| OperatorSnapshot::redistribute(snapshots, index, parallelism, key_groups.clone()));
         let clock = Arc::new(ManualClock::default());
         let metrics = Arc::new(OperatorMetrics::default());
         let context = OperatorContext {
@@ -47,7 +50,8 @@ impl OperatorHarness {
             metrics: Arc::clone(&metrics),
         };
         operator.open(context, restored)?;
-        Ok(OperatorHarness { operator, collector: Collector::default(), clock, metrics, resumed: 0, closed: false })
+        let taken = OperatorSnapshot::new();
+        Ok(OperatorHarness { operator, collector: Collector::default(), clock, metrics, taken, resumed: 0, closed: false })
     }
 
     /// The same with a collector that is full at `max_rows`: a small one makes the operator return `More`.
@@ -91,9 +95,21 @@ impl OperatorHarness {
         self.operator.next_timer_ms()
     }
 
-    /// The state so far; the operator goes on.
+    /// The state so far; the operator goes on. From the second time on, the operator is asked only for what changed, and this
+    /// gives all that it gave, as it would be stored: encoded.
     pub fn snapshot(&mut self) -> Result<OperatorSnapshot> {
-        self.operator.snapshot()
+        let (keyed, lists) = self.operator.snapshot(SnapshotMode::Changes)?.into_parts();
+        let mut next = OperatorSnapshot::new();
+        for (name, chains) in keyed {
+            for segment in chains.into_iter().flatten() {
+                next.put_keyed(&name, Segment::decode(segment.encode()?)?);
+            }
+        }
+        for (name, (kind, items)) in lists {
+            items.into_iter().for_each(|item| next.put_list(&name, kind, item));
+        }
+        self.taken.follow(next);
+        Ok(self.taken.clone())
     }
 
     /// Ends the input.
@@ -197,7 +213,7 @@ mod tests {
             Ok(Progress::Done)
         }
 
-        fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+        fn snapshot(&mut self, _: SnapshotMode) -> Result<OperatorSnapshot> {
             let mut snapshot = OperatorSnapshot::new();
             snapshot.put_list("due", ListKind::Union, vec![self.due_ms as u8]);
             Ok(snapshot)

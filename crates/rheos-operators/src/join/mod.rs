@@ -29,7 +29,7 @@ use rheos_core::error::Result;
 use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_state::{KeyIndex, Slot};
 
 use self::changes::Changes;
@@ -195,10 +195,10 @@ impl Operator for Join {
         Ok(Progress::Done)
     }
 
-    fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+    fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot> {
         let mut taken = OperatorSnapshot::new();
         for (side, name) in self.sides.iter_mut().zip(SIDES) {
-            side.snapshot(name, self.key_group_count, &mut taken)?;
+            side.snapshot(name, mode, self.key_group_count, &mut taken)?;
         }
         Ok(taken)
     }
@@ -208,9 +208,11 @@ impl Join {
     /// Whether pair (`row`, `slot`) is the first match that the other side's row gains, or the last that it loses.
     #[inline]
     fn turns(&mut self, other: usize, slot: u32, changes: &Changes, row: usize) -> bool {
-        match &mut self.sides[other].degrees {
+        let Side { degrees, rows, .. } = &mut self.sides[other];
+        match degrees {
             None => changes.turns(row),
             Some(degrees) => {
+                rows.touch(slot);
                 let degree = &mut degrees[slot as usize];
                 if changes.kind(row).is_addition() {
                     *degree += 1;

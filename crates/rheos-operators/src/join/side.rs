@@ -6,8 +6,8 @@ use arrow::array::{ArrayRef, AsArray, UInt32Array};
 use arrow::datatypes::{DataType, UInt32Type};
 use rheos_core::error::{Error, Result};
 use rheos_core::key_group::hash_columns;
-use rheos_core::snapshot::OperatorSnapshot;
-use rheos_state::{KeyIndex, Slot, snapshot};
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_state::{KeyIndex, Slot};
 
 use super::changes::resolve;
 use super::lists::KeyLists;
@@ -86,27 +86,23 @@ impl Side {
         Ok(Some(self.lists.remove(key, slot)))
     }
 
-    /// Writes all rows under `name`.
-    pub(super) fn snapshot(&mut self, name: &str, key_group_count: u32, into: &mut OperatorSnapshot) -> Result<()> {
-        for (group, slots) in self.rows.slots_by_group(&self.keys, key_group_count)? {
-            let mut columns = self.rows.gather_all(&slots)?;
-            if let Some(degrees) = &self.degrees {
-                columns.push(Arc::new(UInt32Array::from_iter_values(slots.iter().map(|s| degrees[*s as usize]))));
-            }
-            into.put_keyed(name, group, snapshot::encode(&columns, slots.len())?);
-        }
-        Ok(())
+    /// Puts all rows, or those that changed, under `name`.
+    pub(super) fn snapshot(&mut self, name: &str, mode: SnapshotMode, key_group_count: u32, into: &mut OperatorSnapshot) -> Result<()> {
+        let Side { rows, degrees, keys, .. } = self;
+        let matches = |slots: &[u32]| -> Vec<ArrayRef> {
+            let Some(degrees) = &degrees else { return Vec::new() };
+            vec![Arc::new(UInt32Array::from_iter_values(slots.iter().map(|s| degrees[*s as usize])))]
+        };
+        rows.snapshot(name, keys, &matches, mode, key_group_count, into)
     }
 
-    /// Adds what [`Side::snapshot`] wrote. `index` has the keys of both sides.
+    /// Adds what [`Side::snapshot`] gave. `index` has the keys of both sides.
     pub(super) fn restore(&mut self, name: &str, from: &OperatorSnapshot, index: &mut KeyIndex) -> Result<()> {
-        for (group, bytes) in from.keyed(name) {
-            for batch in snapshot::decode(bytes, &self.stored).map_err(|e| e.context(format!("state '{name}' of key group {group}")))? {
-                let (columns, matches) = batch.columns().split_at(self.rows.width());
-                let keys = resolve(index, &self.keys, columns, batch.num_rows())?;
-                let matches = matches.first().map(|m| m.as_primitive::<UInt32Type>().values().as_ref());
-                self.restore_rows(columns, &keys, matches, index.slot_bound())?;
-            }
+        for batch in from.rows(name, &self.stored)? {
+            let (columns, matches) = batch.columns().split_at(self.rows.width());
+            let keys = resolve(index, &self.keys, columns, batch.num_rows())?;
+            let matches = matches.first().map(|m| m.as_primitive::<UInt32Type>().values().as_ref());
+            self.restore_rows(columns, &keys, matches, index.slot_bound())?;
         }
         self.rows.settle()
     }

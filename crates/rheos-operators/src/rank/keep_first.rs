@@ -9,11 +9,13 @@ use arrow::datatypes::SchemaRef;
 use rheos_core::batch::{Batch, ColumnBatch};
 use rheos_core::collector::Collector;
 use rheos_core::error::{Error, Result};
+use rheos_core::key_group::KeyGroup;
 use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_core::time::{MIN_WATERMARK, TimestampMs};
-use rheos_state::{KeyIndex, Slot, snapshot};
+use rheos_state::snapshot::{self, Slotted};
+use rheos_state::{ChangedSlots, KeyIndex, Slot};
 
 use crate::records;
 use crate::row_store::{MAX_SLOTS, NO_ROW, RowStore, take_rows};
@@ -40,6 +42,8 @@ pub(super) struct KeepFirst {
     /// Keys by the time of a row that they have or had.
     due: BTreeMap<TimestampMs, Vec<Slot>>,
     watermark: TimestampMs,
+    /// The keys whose row was put out since the last snapshot.
+    put_out: ChangedSlots,
     key_group_count: u32,
     metrics: Arc<OperatorMetrics>,
 }
@@ -60,6 +64,7 @@ impl KeepFirst {
             times: Vec::new(),
             due: BTreeMap::new(),
             watermark: MIN_WATERMARK,
+            put_out: ChangedSlots::default(),
             key_group_count: 1,
             metrics: Arc::default(),
         })
@@ -127,6 +132,7 @@ impl KeepFirst {
                 // A key is also listed at the times of rows that gave way to earlier ones.
                 if *first < OF_BATCH && self.times[key as usize].div_euclid(self.units_per_ms) == ms {
                     rows.push(std::mem::replace(first, PUT_OUT));
+                    self.put_out.add_one(key);
                     if rows.len() == room {
                         return rows;
                     }
@@ -149,17 +155,13 @@ impl Operator for KeepFirst {
         self.metrics = context.metrics;
         let Some(restored) = restored else { return Ok(()) };
         let types: Vec<_> = self.schema.fields().iter().map(|f| f.data_type().clone()).collect();
-        for (_, bytes) in restored.keyed(PENDING) {
-            for batch in snapshot::decode(bytes, &types)? {
-                self.apply(batch.columns(), batch.num_rows())?;
-            }
+        for batch in restored.rows(PENDING, &types)? {
+            self.apply(batch.columns(), batch.num_rows())?;
         }
         let types = self.keys.types().to_vec();
-        for (_, bytes) in restored.keyed(DONE) {
-            for batch in snapshot::decode(bytes, &types)? {
-                for key in self.resolve(&batch.columns().iter().collect::<Vec<_>>(), batch.num_rows())?.0 {
-                    self.first[key as usize] = PUT_OUT;
-                }
+        for batch in restored.rows(DONE, &types)? {
+            for key in self.resolve(&batch.columns().iter().collect::<Vec<_>>(), batch.num_rows())?.0 {
+                self.first[key as usize] = PUT_OUT;
             }
         }
         self.watermark = restore_watermark(&restored)?;
@@ -198,17 +200,36 @@ impl Operator for KeepFirst {
         }
     }
 
-    fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+    fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot> {
         let mut taken = OperatorSnapshot::new();
-        for (group, slots) in self.rows.slots_by_group(&self.key_columns, self.key_group_count)? {
-            taken.put_keyed(PENDING, group, snapshot::encode(&self.rows.gather_all(&slots)?, slots.len())?);
-        }
-        let done: Vec<Slot> = self.keys.slots().into_iter().filter(|key| self.first[*key as usize] == PUT_OUT).collect();
-        let keys = self.keys.keys(&done)?;
-        for (group, rows) in snapshot::by_key_group(&keys, done.len(), self.key_group_count)? {
-            taken.put_keyed(DONE, group, snapshot::encode(&take_rows(&keys, &rows)?, rows.len())?);
-        }
+        self.rows.snapshot(PENDING, &self.key_columns, &|_| Vec::new(), mode, self.key_group_count, &mut taken)?;
+        let mut done = Done { keys: &self.keys, first: &self.first };
+        taken.put_keyed(DONE, snapshot::segment(&mut done, &mut self.put_out, mode, self.key_group_count)?);
         save_watermark(self.watermark, &mut taken);
         Ok(taken)
+    }
+}
+
+/// The keys whose row was put out, as a snapshot sees them. They stay for ever.
+struct Done<'a> {
+    keys: &'a KeyIndex,
+    first: &'a [u32],
+}
+
+impl Slotted for Done<'_> {
+    fn live(&self) -> Vec<Slot> {
+        self.keys.slots().into_iter().filter(|key| self.is_live(*key)).collect()
+    }
+
+    fn is_live(&self, key: Slot) -> bool {
+        self.first[key as usize] == PUT_OUT
+    }
+
+    fn key_groups(&mut self, keys: &[Slot], group_count: u32) -> Result<Vec<KeyGroup>> {
+        snapshot::key_groups(&self.keys.keys(keys)?, keys.len(), group_count)
+    }
+
+    fn columns(&mut self, keys: &[Slot]) -> Result<Vec<ArrayRef>> {
+        self.keys.keys(keys)
     }
 }

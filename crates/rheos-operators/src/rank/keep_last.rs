@@ -11,8 +11,8 @@ use rheos_core::collector::Collector;
 use rheos_core::error::{Error, Result};
 use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
-use rheos_core::snapshot::OperatorSnapshot;
-use rheos_state::{KeyIndex, Slot, snapshot};
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_state::{KeyIndex, Slot};
 
 use super::RankedRows;
 use crate::records;
@@ -108,12 +108,11 @@ impl Operator for KeepLast {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
         let types: Vec<_> = self.schema.fields().iter().map(|f| f.data_type().clone()).collect();
-        for (_, bytes) in restored.iter().flat_map(|s| s.keyed(ROWS)) {
-            for batch in snapshot::decode(bytes, &types)? {
-                let changed = self.apply(batch.columns(), batch.num_rows())?;
-                self.store(batch.columns(), &changed)?;
-                self.settle()?;
-            }
+        let Some(restored) = restored else { return Ok(()) };
+        for batch in restored.rows(ROWS, &types)? {
+            let changed = self.apply(batch.columns(), batch.num_rows())?;
+            self.store(batch.columns(), &changed)?;
+            self.settle()?;
         }
         Ok(())
     }
@@ -151,11 +150,9 @@ impl Operator for KeepLast {
         Ok(progress)
     }
 
-    fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+    fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot> {
         let mut taken = OperatorSnapshot::new();
-        for (group, slots) in self.rows.slots_by_group(&self.key_columns, self.key_group_count)? {
-            taken.put_keyed(ROWS, group, snapshot::encode(&self.rows.gather_all(&slots)?, slots.len())?);
-        }
+        self.rows.snapshot(ROWS, &self.key_columns, &|_| Vec::new(), mode, self.key_group_count, &mut taken)?;
         Ok(taken)
     }
 }

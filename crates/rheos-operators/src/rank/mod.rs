@@ -24,7 +24,7 @@ use rheos_core::error::Result;
 use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_state::Slot;
 
 use self::order::{LongKey, OrderKey, RowOrder, ShortKey};
@@ -167,9 +167,9 @@ impl<K: OrderKey> Operator for Rank<K> {
         Ok(Progress::Done)
     }
 
-    fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+    fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot> {
         let mut taken = OperatorSnapshot::new();
-        self.top.snapshot(ROWS, self.key_group_count, &mut taken)?;
+        self.top.snapshot(ROWS, mode, self.key_group_count, &mut taken)?;
         Ok(taken)
     }
 }

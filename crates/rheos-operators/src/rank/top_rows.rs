@@ -3,18 +3,24 @@
 //! Over an insert-only input a partition keeps the rows up to the last rank that is asked for, and a row that does not get
 //! there is dropped at once. Where rows are taken back, all are kept.
 
-use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::{DataType, SchemaRef};
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, RecordBatch, UInt64Array};
+use arrow::compute::interleave_record_batch;
+use arrow::datatypes::{DataType, SchemaRef, UInt64Type};
 use rheos_core::batch::ColumnBatch;
 use rheos_core::error::{Error, Result};
 use rheos_core::key_group::hash_columns;
 use rheos_core::metrics::OperatorMetrics;
-use rheos_core::snapshot::OperatorSnapshot;
-use rheos_state::{KeyIndex, Slot, snapshot};
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_state::{KeyIndex, Slot};
 
 use super::order::{OrderKey, RowKeys, RowOrder};
 use super::ordered::Ordered;
 use crate::row_store::{NO_ROW, RowIndex, RowStore, take_rows};
+
+/// How many rows of a snapshot are taken in at a time.
+const RESTORED_ROWS: usize = 16 * 1024;
 
 /// Partitions with their rows in order.
 pub(super) struct TopRows<K> {
@@ -27,8 +33,10 @@ pub(super) struct TopRows<K> {
     pub(super) rows: RowStore,
     partitions: Vec<Ordered<K>>,
     next_arrival: u64,
-    /// For taking rows back: the rows by value, and by slot when each arrived.
-    retracted: Option<(RowIndex, Vec<u64>)>,
+    /// By row slot: when it arrived.
+    arrivals: Vec<u64>,
+    /// For taking rows back: the rows by value.
+    retracted: Option<RowIndex>,
     types: Vec<DataType>,
     /// By partition: the batch that touched it last, so that it is recorded once a batch.
     touched_in: Vec<u64>,
@@ -81,6 +89,7 @@ impl<K: OrderKey> TopRows<K> {
             rows: RowStore::new(types.clone()),
             partitions: Vec::new(),
             next_arrival: 0,
+            arrivals: Vec::new(),
             retracted: spec.retracts.then(Default::default),
             types,
             touched_in: Vec::new(),
@@ -157,7 +166,10 @@ impl<K: OrderKey> TopRows<K> {
             let partition = &mut self.partitions[*slot as usize];
             let stored = self.rows.reserve()?;
             kept.push((stored, row as u32));
-            partition.insert(K::of(key), self.next_arrival + row as u64, stored);
+            let arrival = self.next_arrival + row as u64;
+            self.arrivals.resize(self.arrivals.len().max(stored as usize + 1), 0);
+            self.arrivals[stored as usize] = arrival;
+            partition.insert(K::of(key), arrival, stored);
             if partition.len() as u64 > self.keep {
                 partition.pop_last().into_iter().for_each(|last| self.rows.remove(last));
             }
@@ -183,8 +195,8 @@ impl<K: OrderKey> TopRows<K> {
         let mut stored = stored.into_iter();
         for (row, partition) in slots.iter().enumerate() {
             self.touch(*partition, visible, touched);
-            let Some((index, arrivals)) = &mut self.retracted else { break };
-            let (rows, ordered) = (&mut self.rows, &mut self.partitions[*partition as usize]);
+            let Some(index) = &mut self.retracted else { break };
+            let (arrivals, rows, ordered) = (&mut self.arrivals, &mut self.rows, &mut self.partitions[*partition as usize]);
             if batch.kind(row).is_addition() {
                 let slot = stored.next().unwrap_or(NO_ROW);
                 index.add(hashes[row], slot, |other| rows.equals(other, columns, row));
@@ -201,33 +213,32 @@ impl<K: OrderKey> TopRows<K> {
         Ok(())
     }
 
-    /// Writes all rows under `name`: each partition's in order.
-    pub(super) fn snapshot(&mut self, name: &str, key_group_count: u32, into: &mut OperatorSnapshot) -> Result<()> {
-        let partitions = self.keys.slots();
-        let keys = self.keys.keys(&partitions)?;
-        for (group, positions) in snapshot::by_key_group(&keys[self.namespace_columns..], partitions.len(), key_group_count)? {
-            let mut rows = Vec::new();
-            for position in positions {
-                self.range(partitions[position as usize], (1, u64::MAX), &mut rows);
-            }
-            into.put_keyed(name, group, snapshot::encode(&self.rows.gather_all(&rows)?, rows.len())?);
-        }
-        Ok(())
+    /// Puts all rows, or those that changed, under `name`, each with when it arrived.
+    pub(super) fn snapshot(&mut self, name: &str, mode: SnapshotMode, key_group_count: u32, into: &mut OperatorSnapshot) -> Result<()> {
+        let arrivals = &self.arrivals;
+        let beside = |slots: &[u32]| -> Vec<ArrayRef> {
+            vec![Arc::new(UInt64Array::from_iter_values(slots.iter().map(|slot| arrivals[*slot as usize])))]
+        };
+        self.rows.snapshot(name, &self.partition[self.namespace_columns..], &beside, mode, key_group_count, into)
     }
 
-    /// Takes in what [`TopRows::snapshot`] wrote; returns the partitions of each batch, row by row.
+    /// Takes in what [`TopRows::snapshot`] gave: rows that arrive again, in their order.
     pub(super) fn restore(&mut self, name: &str, from: &OperatorSnapshot, metrics: &OperatorMetrics) -> Result<()> {
-        for (group, bytes) in from.keyed(name) {
-            for batch in snapshot::decode(bytes, &self.types).map_err(|e| e.context(format!("state '{name}' of key group {group}")))? {
-                self.restore_rows(batch, metrics)?;
-            }
+        let mut types = self.types.clone();
+        types.push(DataType::UInt64);
+        let batches = from.rows(name, &types)?;
+        let arrivals = batches.iter().map(|b| b.column(types.len() - 1).as_primitive::<UInt64Type>().values());
+        let mut order: Vec<(u64, usize, usize)> =
+            arrivals.enumerate().flat_map(|(b, arrivals)| arrivals.iter().enumerate().map(move |(row, at)| (*at, b, row))).collect();
+        order.sort_unstable();
+        let all: Vec<&RecordBatch> = batches.iter().collect();
+        for part in order.chunks(RESTORED_ROWS) {
+            let places: Vec<(usize, usize)> = part.iter().map(|(_, batch, row)| (*batch, *row)).collect();
+            let mut rows = interleave_record_batch(&all, &places)?;
+            rows.remove_column(types.len() - 1);
+            let touched = self.apply(&ColumnBatch::inserts(rows), (1, 1), metrics)?;
+            self.settle(&touched.partitions)?;
         }
         Ok(())
-    }
-
-    /// Rows of a snapshot are rows that arrive again, in their order.
-    fn restore_rows(&mut self, batch: RecordBatch, metrics: &OperatorMetrics) -> Result<()> {
-        let touched = self.apply(&ColumnBatch::inserts(batch), (1, 1), metrics)?;
-        self.settle(&touched.partitions)
     }
 }

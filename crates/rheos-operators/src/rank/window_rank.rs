@@ -13,7 +13,7 @@ use rheos_core::error::Result;
 use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_core::time::{MIN_WATERMARK, TimestampMs};
 use rheos_state::Slot;
 
@@ -163,9 +163,9 @@ impl<K: OrderKey> Operator for WindowRank<K> {
         }
     }
 
-    fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+    fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot> {
         let mut taken = OperatorSnapshot::new();
-        self.top.snapshot(ROWS, self.key_group_count, &mut taken)?;
+        self.top.snapshot(ROWS, mode, self.key_group_count, &mut taken)?;
         save_watermark(self.watermark, &mut taken);
         Ok(taken)
     }

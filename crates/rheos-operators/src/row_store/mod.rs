@@ -6,16 +6,15 @@
 
 mod equality;
 mod row_index;
+mod snapshot;
 #[cfg(test)]
 mod tests;
-
-use std::collections::BTreeMap;
 
 use arrow::array::{Array, ArrayRef, UInt32Array, new_empty_array, new_null_array};
 use arrow::compute::{concat, interleave, take};
 use arrow::datatypes::DataType;
 use rheos_core::error::{Error, Result};
-use rheos_core::key_group::{KeyGroup, hash_columns, key_group};
+use rheos_state::ChangedSlots;
 
 pub(crate) use row_index::RowIndex;
 
@@ -71,6 +70,8 @@ pub(crate) struct RowStore {
     live: usize,
     /// For gathering: each piece's position among those in use; all [`NO_ROW`] between calls.
     positions: Vec<u32>,
+    /// The slots whose rows came or went since the last snapshot.
+    changed: ChangedSlots,
 }
 
 impl RowStore {
@@ -86,6 +87,7 @@ impl RowStore {
             removed: Vec::new(),
             live: 0,
             positions: Vec::new(),
+            changed: ChangedSlots::default(),
         }
     }
 
@@ -118,6 +120,7 @@ impl RowStore {
         slots.extend(fresh..fresh + (rows - reused) as u32);
         self.places.resize(self.places.len() + rows - reused, RESERVED);
         self.live += rows;
+        self.changed.add(&slots[first..]);
         self.add_piece(Piece { columns: columns.to_vec(), owners: slots[first..].to_vec(), live: rows });
         Ok(())
     }
@@ -150,6 +153,7 @@ impl RowStore {
         }
         let live = rows.len();
         self.live += live;
+        self.changed.add(&owners);
         self.add_piece(Piece { columns: take_rows(columns, &rows)?, owners, live });
         Ok(())
     }
@@ -173,6 +177,7 @@ impl RowStore {
         piece.owners[offset as usize] = NO_ROW;
         piece.live -= 1;
         self.live -= 1;
+        self.changed.add_one(slot);
         self.removed.push(slot);
     }
 
@@ -224,20 +229,6 @@ impl RowStore {
     /// All columns of the rows at `slots`, as [`RowStore::gather`] gives them.
     pub(crate) fn gather_all(&mut self, slots: &[u32]) -> Result<Vec<ArrayRef>> {
         self.gather(&(0..self.width()).collect::<Vec<_>>(), slots)
-    }
-
-    /// The slots of all rows by the key group of the columns `keys`, each group's in order of keeping as far as known.
-    pub(crate) fn slots_by_group(&self, keys: &[usize], key_group_count: u32) -> Result<BTreeMap<KeyGroup, Vec<u32>>> {
-        let mut groups: BTreeMap<KeyGroup, Vec<u32>> = BTreeMap::new();
-        let mut hashes = Vec::new();
-        for piece in self.pieces.iter().filter(|p| p.live > 0) {
-            let columns: Vec<&ArrayRef> = keys.iter().map(|k| &piece.columns[*k]).collect();
-            hash_columns(&columns, piece.len(), &mut hashes)?;
-            for (hash, slot) in hashes.iter().zip(&piece.owners).filter(|(_, slot)| **slot != NO_ROW) {
-                groups.entry(key_group(*hash, key_group_count)).or_default().push(*slot);
-            }
-        }
-        Ok(groups)
     }
 
     /// Ends a batch: removed rows vanish, their slots become free, small and thin pieces are packed.

@@ -1,8 +1,9 @@
 //! Several instances of an operator behind a hash exchange.
 
 use rheos_core::batch::Batch;
-use rheos_core::key_group::{ColumnKey, DEFAULT_KEY_GROUPS, KeySelector, key_group, subtask_of};
+use rheos_core::key_group::{ColumnKey, DEFAULT_KEY_GROUPS, KeySelector, key_group};
 use rheos_core::operator::Operator;
+use rheos_core::routing::RoutingTable;
 use rheos_core::testing::OperatorHarness;
 use rheos_core::time::TimestampMs;
 
@@ -14,6 +15,7 @@ pub(crate) struct Instances {
     keys: Vec<ColumnKey>,
     collector_rows: usize,
     pub(crate) harnesses: Vec<OperatorHarness>,
+    pushes: usize,
 }
 
 impl Instances {
@@ -21,7 +23,7 @@ impl Instances {
     pub(crate) fn new(make: impl Fn() -> Box<dyn Operator> + 'static, keys: &[&[usize]], collector_rows: usize) -> Self {
         let harness = OperatorHarness::open(make()).unwrap().with_collector_rows(collector_rows);
         let keys = keys.iter().map(|k| ColumnKey::new(k.to_vec())).collect();
-        Instances { make: Box::new(make), keys, collector_rows, harnesses: vec![harness] }
+        Instances { make: Box::new(make), keys, collector_rows, harnesses: vec![harness], pushes: 0 }
     }
 
     /// Stops all instances with a snapshot, and goes on with as many as asked for.
@@ -39,13 +41,19 @@ impl Instances {
         let mut hashes = Vec::new();
         self.keys[port].hashes(&batch, &mut hashes).unwrap();
         let parallelism = self.harnesses.len();
-        let target = |hash: &u64| subtask_of(key_group(*hash, DEFAULT_KEY_GROUPS), DEFAULT_KEY_GROUPS, parallelism);
+        let routing = RoutingTable::contiguous(DEFAULT_KEY_GROUPS, parallelism);
+        let target = |hash: &u64| routing.owner(key_group(*hash, DEFAULT_KEY_GROUPS));
         let parts = batch.split(&hashes.iter().map(target).collect::<Vec<_>>(), parallelism).unwrap();
         let mut out = Vec::new();
         for (harness, part) in self.harnesses.iter_mut().zip(parts) {
             if let Some(part) = part {
                 out.extend(harness.push_to(port, part).unwrap());
             }
+        }
+        self.pushes += 1;
+        if self.pushes % 3 == 0 {
+            // From the second snapshot on it is changes that are taken.
+            self.harnesses.iter_mut().for_each(|h| drop(h.snapshot().unwrap()));
         }
         self.checked(&out)
     }

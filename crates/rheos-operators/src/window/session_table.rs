@@ -8,7 +8,7 @@ use rheos_core::changelog::RowKind;
 use rheos_core::collector::Collector;
 use rheos_core::error::{Error, Result};
 use rheos_core::operator::{Operator, OperatorContext, Progress};
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_core::time::{MIN_WATERMARK, TimestampMs};
 use rheos_state::{Slot, SlotColumns};
 
@@ -163,10 +163,10 @@ impl Operator for SessionTable {
         }
     }
 
-    fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+    fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot> {
         let context = self.context.as_ref().ok_or_else(|| Error::bug("a snapshot of an operator that is not open"))?;
         let mut snapshot = OperatorSnapshot::new();
-        self.sessions.snapshot("sessions", context.subtask.key_group_count, &mut snapshot)?;
+        self.sessions.snapshot("sessions", mode, context.subtask.key_group_count, &mut snapshot)?;
         save_watermark(self.watermark, &mut snapshot);
         Ok(snapshot)
     }

@@ -12,10 +12,12 @@ use arrow::array::{ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::{DataType, Int64Type};
 
 use rheos_core::error::{Error, Result};
+use rheos_core::key_group::KeyGroup;
 use rheos_core::metrics::OperatorMetrics;
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_core::time::TimestampMs;
-use rheos_state::{KeyIndex, NO_SLOT, Slot, SlotColumns, Slots, snapshot};
+use rheos_state::snapshot::{self, Slotted};
+use rheos_state::{ChangedSlots, KeyIndex, NO_SLOT, Slot, SlotColumns, Slots};
 
 use super::placement::null_time;
 use super::slicing::Window;
@@ -46,6 +48,8 @@ pub(crate) struct Sessions<V> {
     /// sessions that are gone stay until they come up.
     timers: BinaryHeap<Reverse<(TimestampMs, Slot, u64)>>,
     next_serial: u64,
+    /// The sessions that changed since the last snapshot.
+    changed: ChangedSlots,
     pub(crate) values: V,
 }
 
@@ -97,6 +101,7 @@ impl<V: SessionValues> Sessions<V> {
             sessions: Vec::new(),
             timers: BinaryHeap::new(),
             next_serial: 1,
+            changed: ChangedSlots::default(),
             values,
         })
     }
@@ -138,6 +143,7 @@ impl<V: SessionValues> Sessions<V> {
             let gone: Vec<Slot> = merges.iter().map(|(from, _)| *from).collect();
             self.give_back(&gone);
         }
+        self.changed.add(&assigned.slots);
         // Keys whose only rows were late.
         let empty: Vec<Slot> =
             new_rows.iter().map(|row| key_slots[*row as usize]).filter(|key| self.open[*key as usize].count == 0).collect();
@@ -237,6 +243,7 @@ impl<V: SessionValues> Sessions<V> {
     }
 
     fn give_back(&mut self, slots: &[Slot]) {
+        self.changed.add(slots);
         self.values.clear(slots);
         for slot in slots {
             self.sessions[*slot as usize] = NO_SESSION;
@@ -303,42 +310,57 @@ impl<V: SessionValues> Sessions<V> {
         metrics.next_close_ms.set(self.settle_first().map_or(TimestampMs::MAX, |window| window.end.saturating_sub(1)));
     }
 
-    /// Writes all sessions under `name`: keys, start, end, values.
-    pub(crate) fn snapshot(&self, name: &str, group_count: u32, into: &mut OperatorSnapshot) -> Result<()> {
-        let slots: Vec<Slot> = self.slots.iter().collect();
-        for (group, rows) in snapshot::by_key_group(&self.keys(&slots)?, slots.len(), group_count)? {
-            let slots: Vec<Slot> = rows.iter().map(|row| slots[*row as usize]).collect();
-            let mut columns = self.keys(&slots)?;
-            let windows = slots.iter().map(|s| self.window(*s));
-            columns.push(Arc::new(Int64Array::from_iter_values(windows.clone().map(|w| w.start))));
-            columns.push(Arc::new(Int64Array::from_iter_values(windows.map(|w| w.end))));
-            columns.extend(self.values.save(&slots)?);
-            into.put_keyed(name, group, snapshot::encode(&columns, slots.len())?);
-        }
+    /// Puts all sessions, or those that changed, under `name`: keys, start, end, values.
+    pub(crate) fn snapshot(&mut self, name: &str, mode: SnapshotMode, group_count: u32, into: &mut OperatorSnapshot) -> Result<()> {
+        let mut changed = std::mem::take(&mut self.changed);
+        let segment = snapshot::segment(self, &mut changed, mode, group_count);
+        self.changed = changed;
+        into.put_keyed(name, segment?);
         Ok(())
     }
 
-    /// Puts back what [`Sessions::snapshot`] wrote.
+    /// Puts back what [`Sessions::snapshot`] gave.
     pub(crate) fn restore(&mut self, name: &str, from: &OperatorSnapshot) -> Result<()> {
         let key_count = self.keys.types().len();
         let mut types = self.keys.types().to_vec();
         types.extend([DataType::Int64, DataType::Int64]);
         types.extend(self.values.types());
-        for (group, bytes) in from.keyed(name) {
-            for batch in snapshot::decode(bytes, &types).map_err(|e| e.context(format!("state '{name}' of key group {group}")))? {
-                let (mut keys, mut new_rows) = (Vec::new(), Vec::new());
-                let key_columns: Vec<&ArrayRef> = batch.columns()[..key_count].iter().collect();
-                self.keys.resolve(&key_columns, batch.num_rows(), &mut keys, &mut new_rows)?;
-                self.open.resize(self.keys.slot_bound(), NOTHING_OPEN);
-                let starts = batch.column(key_count).as_primitive::<Int64Type>();
-                let ends = batch.column(key_count + 1).as_primitive::<Int64Type>();
-                let windows = starts.values().iter().zip(ends.values()).map(|(start, end)| Window { start: *start, end: *end });
-                let slots: Vec<Slot> = keys.iter().zip(windows).map(|(key, window)| self.begin(*key, window)).collect();
-                self.values.grow(self.slots.bound());
-                self.values.load(&slots, &batch.columns()[key_count + 2..])?;
-            }
+        for batch in from.rows(name, &types)? {
+            let (mut keys, mut new_rows) = (Vec::new(), Vec::new());
+            let key_columns: Vec<&ArrayRef> = batch.columns()[..key_count].iter().collect();
+            self.keys.resolve(&key_columns, batch.num_rows(), &mut keys, &mut new_rows)?;
+            self.open.resize(self.keys.slot_bound(), NOTHING_OPEN);
+            let starts = batch.column(key_count).as_primitive::<Int64Type>();
+            let ends = batch.column(key_count + 1).as_primitive::<Int64Type>();
+            let windows = starts.values().iter().zip(ends.values()).map(|(start, end)| Window { start: *start, end: *end });
+            let slots: Vec<Slot> = keys.iter().zip(windows).map(|(key, window)| self.begin(*key, window)).collect();
+            self.values.grow(self.slots.bound());
+            self.values.load(&slots, &batch.columns()[key_count + 2..])?;
         }
         Ok(())
+    }
+}
+
+impl<V: SessionValues> Slotted for Sessions<V> {
+    fn live(&self) -> Vec<Slot> {
+        self.slots.iter().collect()
+    }
+
+    fn is_live(&self, slot: Slot) -> bool {
+        self.slots.is_used(slot)
+    }
+
+    fn key_groups(&mut self, slots: &[Slot], group_count: u32) -> Result<Vec<KeyGroup>> {
+        snapshot::key_groups(&self.keys(slots)?, slots.len(), group_count)
+    }
+
+    fn columns(&mut self, slots: &[Slot]) -> Result<Vec<ArrayRef>> {
+        let mut columns = self.keys(slots)?;
+        let windows = slots.iter().map(|s| self.window(*s));
+        columns.push(Arc::new(Int64Array::from_iter_values(windows.clone().map(|w| w.start))));
+        columns.push(Arc::new(Int64Array::from_iter_values(windows.map(|w| w.end))));
+        columns.extend(self.values.save(slots)?);
+        Ok(columns)
     }
 }
 

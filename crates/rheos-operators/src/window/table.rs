@@ -7,7 +7,7 @@ use rheos_core::batch::{Batch, ColumnBatch};
 use rheos_core::collector::Collector;
 use rheos_core::error::Result;
 use rheos_core::operator::{Operator, Progress};
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_core::time::MIN_WATERMARK;
 
 use super::placement::null_time;
@@ -95,7 +95,7 @@ impl Operator for WindowTable {
         Ok(Progress::Done)
     }
 
-    fn snapshot(&mut self) -> Result<OperatorSnapshot> {
+    fn snapshot(&mut self, _: SnapshotMode) -> Result<OperatorSnapshot> {
         Ok(OperatorSnapshot::new())
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use rheos_core::batch::Batch;
 use rheos_core::env::{Random, SplitMix64};
-use rheos_core::key_group::{ColumnKey, DEFAULT_KEY_GROUPS, KeySelector, key_group, subtask_of};
+use rheos_core::key_group::{ColumnKey, DEFAULT_KEY_GROUPS, KeySelector, key_group};
 use rheos_core::operator::Operator;
+use rheos_core::routing::RoutingTable;
 use rheos_core::schema::{Field, Schema};
 use rheos_core::testing::{OperatorHarness, changes};
 use rheos_core::time::MAX_WATERMARK;
@@ -77,11 +78,14 @@ impl<'a> Instances<'a> {
     fn push(&mut self, batch: Batch) -> Vec<Batch> {
         let (mut hashes, parallelism) = (Vec::new(), self.harnesses.len());
         ColumnKey::new(vec![K, G]).hashes(&batch, &mut hashes).unwrap();
-        let targets: Vec<u32> =
-            hashes.iter().map(|h| subtask_of(key_group(*h, DEFAULT_KEY_GROUPS), DEFAULT_KEY_GROUPS, parallelism)).collect();
+        let routing = RoutingTable::contiguous(DEFAULT_KEY_GROUPS, parallelism);
+        let targets: Vec<u32> = hashes.iter().map(|h| routing.owner(key_group(*h, DEFAULT_KEY_GROUPS))).collect();
         let parts = batch.split(&targets, parallelism).unwrap();
         let pushed = self.harnesses.iter_mut().zip(parts).filter_map(|(h, part)| part.map(|part| h.push(part).unwrap()));
-        pushed.flatten().collect()
+        let out = pushed.flatten().collect();
+        // From the second snapshot on it is changes that are taken.
+        self.harnesses.iter_mut().for_each(|h| drop(h.snapshot().unwrap()));
+        out
     }
 
     fn watermark(&mut self, at: i64) -> Vec<String> {

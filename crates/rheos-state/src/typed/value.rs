@@ -1,14 +1,21 @@
 //! One value for each key, kept by key group.
 
+use std::collections::BTreeMap;
 use std::hash::Hash;
+use std::sync::Arc;
 
+use arrow::array::{ArrayRef, AsArray, BinaryArray, UInt64Array};
+use arrow::datatypes::{DataType, UInt64Type};
 use hashbrown::HashMap;
 use rheos_core::key_group::{KeyGroup, key_group};
 use rheos_core::operator::SubtaskInfo;
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, Segment};
 use rheos_core::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+/// By key: its hash and its value.
+type Entries<K, V> = HashMap<K, (u64, V), foldhash::fast::RandomState>;
 
 /// A value of type `V` for each key of type `K`, for the keys whose groups this subtask owns. Keys come with their hash, the
 /// one by which the rows were routed here.
@@ -16,27 +23,34 @@ use serde::de::DeserializeOwned;
 pub struct ValueState<K, V> {
     name: String,
     group_count: u32,
-    first: KeyGroup,
-    by_group: Vec<HashMap<K, V, foldhash::fast::RandomState>>,
+    by_group: BTreeMap<KeyGroup, Entries<K, V>>,
 }
+
+/// The columns of a snapshot: the hash of the key, the key and the value as JSON.
+const TYPES: [DataType; 3] = [DataType::UInt64, DataType::Binary, DataType::Binary];
 
 impl<K: Eq + Hash + Serialize + DeserializeOwned, V: Serialize + DeserializeOwned> ValueState<K, V> {
     /// The state `name` of a subtask, with what a snapshot holds of it.
     pub fn open(name: &str, subtask: &SubtaskInfo, restored: Option<&OperatorSnapshot>) -> Result<Self> {
-        let owned = subtask.key_groups;
-        let by_group = (owned.start..owned.end).map(|_| HashMap::default()).collect();
-        let mut state = ValueState { name: name.to_string(), group_count: subtask.key_group_count, first: owned.start, by_group };
-        for (group, bytes) in restored.into_iter().flat_map(|s| s.keyed(name)) {
-            let entries: Vec<(K, V)> = serde_json::from_slice(bytes)
-                .map_err(|e| Error::corrupt(format!("state '{name}', key group {group}: {e}")).caused_by(e))?;
-            state.of_group(group)?.extend(entries);
+        let by_group = subtask.key_groups.iter().map(|group| (group, HashMap::default())).collect();
+        let mut state = ValueState { name: name.to_string(), group_count: subtask.key_group_count, by_group };
+        let wrong = |e: serde_json::Error| Error::corrupt(format!("state '{name}': {e}")).caused_by(e);
+        let Some(restored) = restored else { return Ok(state) };
+        for batch in restored.rows(name, &TYPES)? {
+            let (keys, values) = (batch.column(1).as_binary::<i32>(), batch.column(2).as_binary::<i32>());
+            let hashes = batch.column(0).as_primitive::<UInt64Type>();
+            for row in 0..batch.num_rows() {
+                let key = serde_json::from_slice(keys.value(row)).map_err(wrong)?;
+                let value = serde_json::from_slice(values.value(row)).map_err(wrong)?;
+                state.of_hash(hashes.value(row))?.insert(key, (hashes.value(row), value));
+            }
         }
         Ok(state)
     }
 
     /// The value of a key.
     pub fn get(&mut self, hash: u64, key: &K) -> Result<Option<&mut V>> {
-        Ok(self.of_hash(hash)?.get_mut(key))
+        Ok(self.of_hash(hash)?.get_mut(key).map(|(_, value)| value))
     }
 
     /// The value of a key, which begins with `V`'s default.
@@ -44,17 +58,17 @@ impl<K: Eq + Hash + Serialize + DeserializeOwned, V: Serialize + DeserializeOwne
     where
         V: Default,
     {
-        Ok(self.of_hash(hash)?.entry(key).or_default())
+        Ok(&mut self.of_hash(hash)?.entry(key).or_insert_with(|| (hash, V::default())).1)
     }
 
     /// Forgets a key.
     pub fn remove(&mut self, hash: u64, key: &K) -> Result<Option<V>> {
-        Ok(self.of_hash(hash)?.remove(key))
+        Ok(self.of_hash(hash)?.remove(key).map(|(_, value)| value))
     }
 
     /// How many keys have a value.
     pub fn len(&self) -> usize {
-        self.by_group.iter().map(HashMap::len).sum()
+        self.by_group.values().map(HashMap::len).sum()
     }
 
     /// Whether no key has a value.
@@ -64,35 +78,37 @@ impl<K: Eq + Hash + Serialize + DeserializeOwned, V: Serialize + DeserializeOwne
 
     /// All keys and their values, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.by_group.iter().flatten()
+        self.by_group.values().flatten().map(|(key, (_, value))| (key, value))
     }
 
-    /// Writes the state into an operator's snapshot: for each key group a JSON list of keys and values.
+    /// Writes the state into an operator's snapshot.
     pub fn snapshot(&self, into: &mut OperatorSnapshot) -> Result<()> {
-        for (group, entries) in (self.first..).zip(&self.by_group) {
-            if !entries.is_empty() {
-                let bytes = serde_json::to_vec(&entries.iter().collect::<Vec<_>>())
-                    .map_err(|e| Error::bug(format!("state '{}' cannot be written: {e}", self.name)).caused_by(e))?;
-                into.put_keyed(&self.name, group, bytes);
+        let json = |e: serde_json::Error| Error::bug(format!("state '{}' cannot be written: {e}", self.name)).caused_by(e);
+        let (mut groups, mut hashes, mut keys, mut values) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (group, entries) in &self.by_group {
+            for (key, (hash, value)) in entries {
+                groups.push(*group);
+                hashes.push(*hash);
+                keys.push(serde_json::to_vec(key).map_err(json)?);
+                values.push(serde_json::to_vec(value).map_err(json)?);
             }
         }
+        let binary = |all: &[Vec<u8>]| Arc::new(BinaryArray::from_iter_values(all)) as ArrayRef;
+        let columns = [Arc::new(UInt64Array::from(hashes)) as ArrayRef, binary(&keys), binary(&values)];
+        into.put_keyed(&self.name, Segment::base(&groups, &columns)?);
         Ok(())
     }
 
-    fn of_hash(&mut self, hash: u64) -> Result<&mut HashMap<K, V, foldhash::fast::RandomState>> {
-        self.of_group(key_group(hash, self.group_count))
-    }
-
-    fn of_group(&mut self, group: KeyGroup) -> Result<&mut HashMap<K, V, foldhash::fast::RandomState>> {
-        let ValueState { name, first, by_group, .. } = self;
-        let slot = group.checked_sub(*first).and_then(|i| by_group.get_mut(usize::from(i)));
-        slot.ok_or_else(|| Error::bug(format!("state '{name}': key group {group} belongs to another subtask")))
+    fn of_hash(&mut self, hash: u64) -> Result<&mut Entries<K, V>> {
+        let group = key_group(hash, self.group_count);
+        let entries = self.by_group.get_mut(&group);
+        entries.ok_or_else(|| Error::bug(format!("state '{}': key group {group} belongs to another subtask", self.name)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use rheos_core::key_group::KeyGroupRange;
+    use rheos_core::routing::RoutingTable;
 
     use super::*;
 
@@ -102,7 +118,7 @@ mod tests {
             name: "Counts".into(),
             index,
             parallelism,
-            key_groups: KeyGroupRange::of_subtask(128, index, parallelism),
+            key_groups: RoutingTable::contiguous(128, parallelism).groups_of(index),
             key_group_count: 128,
         }
     }
@@ -124,7 +140,7 @@ mod tests {
         let mut keys: Vec<u64> = Vec::new();
         for index in 0..3 {
             let info = subtask(index, 3);
-            let mine = OperatorSnapshot::redistribute(std::slice::from_ref(&snapshot), index, 3, info.key_groups);
+            let mine = OperatorSnapshot::redistribute(std::slice::from_ref(&snapshot), index, 3, info.key_groups.clone());
             let mut state: ValueState<u64, String> = ValueState::open("names", &info, Some(&mine)).unwrap();
             let here: Vec<u64> = state.iter().map(|(k, _)| *k).collect();
             for key in &here {

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use rheos_core::element::{Barrier, Element};
 use rheos_core::env::Env;
-use rheos_core::key_group::KeyGroupRange;
 use rheos_core::operator::{OperatorContext, SubtaskInfo};
+use rheos_core::routing::KeyGroups;
 use rheos_core::rows::RowBatch;
 use rheos_core::snapshot::OperatorSnapshot;
 use rheos_core::time::{Watermark, WatermarkMerger};
@@ -52,7 +52,7 @@ async fn a_snapshot_holds_what_came_before_the_barrier_on_every_input() {
         name: "count".into(),
         index: 0,
         parallelism: 1,
-        key_groups: KeyGroupRange::all(128),
+        key_groups: KeyGroups::all(128),
         key_group_count: 128,
     };
     let mut chain = Chain::new(Arc::clone(&env.clock), Arc::clone(&metrics));

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rheos_core::key_group::{DEFAULT_KEY_GROUPS, key_group, subtask_of};
+use rheos_core::key_group::{DEFAULT_KEY_GROUPS, key_group};
+use rheos_core::routing::RoutingTable;
 use rheos_core::rows::RowBatch;
 use rheos_core::testing::OperatorHarness;
 use serde_json::json;
@@ -70,7 +71,7 @@ async fn a_keyed_count_is_the_same_at_any_parallelism() {
 
 /// The subtask that owns a key.
 fn owner(key: u64, parallelism: usize) -> usize {
-    subtask_of(key_group(hash(key), DEFAULT_KEY_GROUPS), DEFAULT_KEY_GROUPS, parallelism) as usize
+    RoutingTable::contiguous(DEFAULT_KEY_GROUPS, parallelism).owner(key_group(hash(key), DEFAULT_KEY_GROUPS)) as usize
 }
 
 #[test]

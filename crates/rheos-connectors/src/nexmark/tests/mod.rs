@@ -9,8 +9,8 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures_util::FutureExt;
 use rheos_core::connector::{ColumnPath, Comparison, Predicate, PredicateValue, TableSpec};
 use rheos_core::env::{Env, ManualClock, SplitMix64};
-use rheos_core::key_group::KeyGroupRange;
 use rheos_core::operator::{OperatorContext, SubtaskInfo};
+use rheos_core::routing::KeyGroups;
 use rheos_core::schema::{Field, Schema};
 use rheos_core::source::{SourceEvent, SourceReader, Split, assign_splits};
 use rheos_core::types::TypeKind;
@@ -75,14 +75,8 @@ fn only(mut table: TableSpec, comparison: Comparison, kind: i64) -> TableSpec {
 }
 
 fn context(clock: Arc<ManualClock>) -> OperatorContext {
-    let subtask = SubtaskInfo {
-        uid: "1".into(),
-        name: "events".into(),
-        index: 0,
-        parallelism: 1,
-        key_group_count: 1,
-        key_groups: KeyGroupRange { start: 0, end: 1 },
-    };
+    let subtask =
+        SubtaskInfo { uid: "1".into(), name: "events".into(), index: 0, parallelism: 1, key_group_count: 1, key_groups: KeyGroups::all(1) };
     OperatorContext { subtask, env: Env { clock, random: Arc::new(SplitMix64::new(0)) }, metrics: Arc::default() }
 }
 

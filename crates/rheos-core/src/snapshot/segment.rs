@@ -1,0 +1,229 @@
+//! One piece of keyed state, and its form as bytes.
+//!
+//! ```text
+//! segment := "RHSG" version kind 0 0          4 bytes, then one each; kind 0 is a base, 1 a delta
+//!            u64 checksum                     XXH3-64, seed 0, of all that follows
+//!            u32 removed                      then so many u32 row numbers: these rows are gone
+//!            u32 groups                       then so many (u16 key group, u16 0, u32 rows): the groups of the rows, in order
+//!            Arrow IPC stream                 UINT32 row numbers, then the columns of the state
+//! ```
+//!
+//! All numbers are little-endian.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
+use arrow::compute;
+use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
+use arrow::ipc::reader::StreamReader;
+use arrow::ipc::writer::StreamWriter;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::{Error, Result};
+use crate::key_group::KeyGroup;
+
+const MAGIC: &[u8; 4] = b"RHSG";
+const VERSION: u8 = 1;
+/// Where what the checksum is of begins.
+const BODY: usize = 16;
+/// How many rows go into one message of a stream at most.
+const MESSAGE_ROWS: usize = 16 * 1024;
+
+/// Whether a segment stands for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SegmentKind {
+    /// All rows of the state.
+    Base,
+    /// What changed since the segment before.
+    Delta,
+}
+
+/// Rows of keyed state, in the order of their key groups.
+#[derive(Debug, Clone)]
+pub struct Segment {
+    /// Whether it stands for itself.
+    pub kind: SegmentKind,
+    /// The numbers of rows that are gone since the segment before.
+    pub removed: Vec<u32>,
+    /// The key groups of the rows with how many rows each has, in the order of the rows.
+    pub groups: Vec<(KeyGroup, u32)>,
+    /// The rows.
+    pub rows: SegmentRows,
+}
+
+/// The rows of a segment.
+#[derive(Debug, Clone)]
+pub enum SegmentRows {
+    /// Row numbers, then the columns of the state.
+    Columns(RecordBatch),
+    /// The whole segment as bytes, as it was stored. Its other fields were read from them.
+    Encoded(Bytes),
+}
+
+impl Segment {
+    /// A segment of rows with their numbers and key groups, in any order; `columns` gives the columns of rows in the order asked for.
+    pub fn new(
+        kind: SegmentKind,
+        removed: Vec<u32>,
+        numbers: &[u32],
+        groups: &[KeyGroup],
+        columns: impl FnOnce(&[u32]) -> Result<Vec<ArrayRef>>,
+    ) -> Result<Segment> {
+        let (order, groups) = by_group(groups);
+        let numbers: Vec<u32> = order.iter().map(|i| numbers[*i as usize]).collect();
+        let columns = columns(&numbers)?;
+        Ok(Segment { kind, removed, groups, rows: SegmentRows::Columns(numbered(numbers, columns)?) })
+    }
+
+    /// A base of these columns; the rows have these key groups. Their numbers are their positions.
+    pub fn base(groups: &[KeyGroup], columns: &[ArrayRef]) -> Result<Segment> {
+        let (order, groups) = by_group(groups);
+        let order = UInt32Array::from(order);
+        let columns = columns.iter().map(|c| compute::take(c.as_ref(), &order, None)).collect::<Result<Vec<_>, _>>()?;
+        let numbers = (0..order.len() as u32).collect();
+        Ok(Segment { kind: SegmentKind::Base, removed: Vec::new(), groups, rows: SegmentRows::Columns(numbered(numbers, columns)?) })
+    }
+
+    /// How many rows it has.
+    pub fn num_rows(&self) -> usize {
+        self.groups.iter().map(|(_, rows)| *rows as usize).sum()
+    }
+
+    /// The segment as bytes.
+    pub fn encode(&self) -> Result<Bytes> {
+        let rows = match &self.rows {
+            SegmentRows::Encoded(bytes) => return Ok(bytes.clone()),
+            SegmentRows::Columns(rows) => rows,
+        };
+        let mut out = Vec::with_capacity(rows.get_array_memory_size() + 1024);
+        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&[VERSION, u8::from(self.kind == SegmentKind::Delta), 0, 0]);
+        out.extend_from_slice(&[0; 8]);
+        out.extend_from_slice(&(self.removed.len() as u32).to_le_bytes());
+        self.removed.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+        out.extend_from_slice(&(self.groups.len() as u32).to_le_bytes());
+        for (group, rows) in &self.groups {
+            out.extend_from_slice(&u32::from(*group).to_le_bytes());
+            out.extend_from_slice(&rows.to_le_bytes());
+        }
+        let mut writer = StreamWriter::try_new(out, &rows.schema())?;
+        for start in (0..rows.num_rows()).step_by(MESSAGE_ROWS) {
+            writer.write(&rows.slice(start, MESSAGE_ROWS.min(rows.num_rows() - start)))?;
+        }
+        let mut out = writer.into_inner()?;
+        let checksum = xxh3_64(&out[BODY..]);
+        out[BODY - 8..BODY].copy_from_slice(&checksum.to_le_bytes());
+        Ok(out.into())
+    }
+
+    /// A segment from its bytes. Its rows are read when they are asked for.
+    pub fn decode(bytes: Bytes) -> Result<Segment> {
+        let stored = bytes.get(BODY - 8..BODY).and_then(|b| <[u8; 8]>::try_from(b).ok()).map(u64::from_le_bytes);
+        let (kind, removed, groups, _) = header(&bytes)?;
+        // The reader of Arrow's form trusts what it reads.
+        if stored != Some(xxh3_64(&bytes[BODY..])) {
+            return Err(Error::corrupt("a segment of state is not what was written: its checksum differs"));
+        }
+        Ok(Segment { kind, removed, groups, rows: SegmentRows::Encoded(bytes) })
+    }
+
+    /// Its rows: row numbers, then columns of `types`; columns of others are an error, since the state is of another query.
+    pub(super) fn batches(&self, types: &[DataType]) -> Result<Vec<RecordBatch>> {
+        let (schema, batches) = match &self.rows {
+            SegmentRows::Columns(rows) => (rows.schema(), vec![rows.clone()]),
+            SegmentRows::Encoded(bytes) => {
+                let corrupt = |e: arrow::error::ArrowError| Error::corrupt(e.to_string()).caused_by(e);
+                let (.., start) = header(bytes)?;
+                let reader = StreamReader::try_new(&bytes[start..], None).map_err(corrupt)?;
+                (reader.schema(), reader.collect::<Result<_, _>>().map_err(corrupt)?)
+            }
+        };
+        let found: Vec<&DataType> = schema.fields().iter().skip(1).map(|f| f.data_type()).collect();
+        if !found.iter().copied().eq(types) {
+            let list = |types: Vec<String>| types.join(", ");
+            let found = list(found.iter().map(|t| t.to_string()).collect());
+            let wanted = list(types.iter().map(|t| t.to_string()).collect());
+            return Err(Error::config(format!("state of columns ({found}) cannot become state of columns ({wanted})")));
+        }
+        let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+        if rows != self.num_rows() {
+            return Err(Error::corrupt(format!("{rows} rows, where {} were said to be", self.num_rows())));
+        }
+        Ok(batches)
+    }
+}
+
+/// The row numbers of a batch of [`Segment::batches`].
+pub(super) fn numbers(batch: &RecordBatch) -> Result<&[u32]> {
+    let column = batch.column(0).as_primitive_opt::<UInt32Type>();
+    Ok(column.ok_or_else(|| Error::corrupt("the first column of a segment has no row numbers"))?.values())
+}
+
+/// The positions of the rows in the order of their groups, stable, and how many each group has.
+fn by_group(groups: &[KeyGroup]) -> (Vec<u32>, Vec<(KeyGroup, u32)>) {
+    let mut counts: BTreeMap<KeyGroup, u32> = BTreeMap::new();
+    groups.iter().for_each(|group| *counts.entry(*group).or_default() += 1);
+    let mut next = 0;
+    let mut starts = vec![0; counts.last_key_value().map_or(0, |(group, _)| usize::from(*group) + 1)];
+    for (group, count) in &counts {
+        starts[usize::from(*group)] = next;
+        next += count;
+    }
+    let mut order = vec![0; groups.len()];
+    for (i, group) in groups.iter().enumerate() {
+        let place = &mut starts[usize::from(*group)];
+        order[*place as usize] = i as u32;
+        *place += 1;
+    }
+    (order, counts.into_iter().collect())
+}
+
+fn numbered(numbers: Vec<u32>, columns: Vec<ArrayRef>) -> Result<RecordBatch> {
+    let field = |(i, c): (usize, &ArrayRef)| Field::new(format!("c{i}"), c.data_type().clone(), true);
+    let mut fields = vec![Field::new("row", DataType::UInt32, false)];
+    fields.extend(columns.iter().enumerate().map(field));
+    let mut all: Vec<ArrayRef> = vec![Arc::new(UInt32Array::from(numbers))];
+    all.extend(columns);
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), all)?)
+}
+
+type Header = (SegmentKind, Vec<u32>, Vec<(KeyGroup, u32)>, usize);
+
+/// All before the rows, and where those begin.
+fn header(bytes: &[u8]) -> Result<Header> {
+    let short = || Error::corrupt("a segment is cut off");
+    let number = |at: usize| -> Result<u32> {
+        let bytes = bytes.get(at..at + 4).and_then(|b| <[u8; 4]>::try_from(b).ok());
+        Ok(u32::from_le_bytes(bytes.ok_or_else(short)?))
+    };
+    if bytes.get(..4) != Some(MAGIC.as_slice()) {
+        return Err(Error::corrupt("these bytes are no segment of state"));
+    }
+    let kind = match bytes.get(4..6).ok_or_else(short)? {
+        [VERSION, 0] => SegmentKind::Base,
+        [VERSION, 1] => SegmentKind::Delta,
+        [version, _] => {
+            return Err(Error::config(format!("a segment of version {version}; this Rheos reads version {VERSION}")));
+        }
+        _ => return Err(short()),
+    };
+    let removed = number(BODY)? as usize;
+    let removed_end = BODY + 4 + removed * 4;
+    // A count that lies is found here, before anything is made of its size.
+    let groups = number(removed_end)? as usize;
+    let end = removed_end + 4 + groups * 8;
+    if bytes.len() < end {
+        return Err(short());
+    }
+    let removed = (0..removed).map(|i| number(BODY + 4 + i * 4)).collect::<Result<_>>()?;
+    let group = |i: usize| -> Result<(KeyGroup, u32)> {
+        let at = removed_end + 4 + i * 8;
+        Ok((KeyGroup::try_from(number(at)?).map_err(|_| short())?, number(at + 4)?))
+    };
+    let groups = (0..groups).map(group).collect::<Result<_>>()?;
+    Ok((kind, removed, groups, end))
+}
