@@ -100,7 +100,7 @@ mod tests {
     fn a_legal_channel_passes() {
         let idle = Element::Watermark(Watermark::Idle);
         let active = Element::Watermark(Watermark::Active);
-        check(&[rows(), at(1), idle, Element::Barrier(Barrier { epoch: 1 }), active, rows(), at(2), Element::End]).unwrap();
+        check(&[rows(), at(1), idle, Element::Barrier(Barrier::aligned(1)), active, rows(), at(2), Element::End]).unwrap();
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(check(&[Element::Watermark(Watermark::Active)]).unwrap_err(), "active twice");
         assert_eq!(check(&[Element::End, rows()]).unwrap_err(), "a batch after the end");
         assert_eq!(check(&[Element::Batch(RowBatch::new(Vec::<u8>::new()).into())]).unwrap_err(), "an empty batch");
-        let barrier = Element::Barrier(Barrier { epoch: 3 });
+        let barrier = Element::Barrier(Barrier::aligned(3));
         assert_eq!(check(&[barrier.clone(), barrier]).unwrap_err(), "barrier 3 after 3");
     }
 }

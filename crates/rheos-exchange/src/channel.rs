@@ -8,7 +8,8 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use rheos_core::element::Element;
+use rheos_core::Batch;
+use rheos_core::element::{Barrier, Element, Epoch};
 use rheos_core::metrics::TaskMetrics;
 
 use crate::limits::{ChannelLimits, Cost, Parcel};
@@ -66,12 +67,51 @@ impl Channel {
         }
         let room = state.waiting.as_ref().is_some_and(|(_, wanted)| state.admits(*wanted, self.limits));
         let waker = if room { state.waiting.take() } else { None };
+        if matches!(parcel.element, Element::Barrier(_)) {
+            self.readiness.count_barriers(0, 1);
+        }
         drop(state);
         self.receiver.queued_bytes.add(-(parcel.cost.bytes as i64));
         if let Some((waker, _)) = waker {
             waker.wake();
         }
         Popped::Parcel(parcel)
+    }
+
+    /// The last barrier that waits.
+    pub(crate) fn queued_barrier(&self) -> Option<Barrier> {
+        let state = self.lock();
+        state.queue.iter().rev().find_map(|parcel| match &parcel.element {
+            Element::Barrier(barrier) => Some(*barrier),
+            _ => None,
+        })
+    }
+
+    /// Takes out the barrier of `epoch`, and any before it; returns copies of the batches that it overtakes.
+    pub(crate) fn overtake(&self, epoch: Epoch) -> Vec<Batch> {
+        let mut state = self.lock();
+        let is_barrier = |parcel: &Parcel| matches!(&parcel.element, Element::Barrier(b) if b.epoch <= epoch);
+        let Some(last) = state.queue.iter().rposition(is_barrier) else { return Vec::new() };
+        let mut overtaken = Vec::new();
+        let mut kept = VecDeque::with_capacity(state.queue.len());
+        for (i, parcel) in std::mem::take(&mut state.queue).into_iter().enumerate() {
+            if i <= last {
+                if is_barrier(&parcel) {
+                    state.held.rows -= parcel.cost.rows;
+                    self.readiness.count_barriers(0, 1);
+                    continue;
+                }
+                if let Element::Batch(batch) = &parcel.element {
+                    overtaken.push(batch.clone());
+                }
+            }
+            kept.push_back(parcel);
+        }
+        state.queue = kept;
+        if state.queue.is_empty() && !state.sender_gone {
+            self.readiness.clear(self.index);
+        }
+        overtaken
     }
 
     pub(crate) fn receiver_gone(&self) {
@@ -147,16 +187,32 @@ impl Sender {
         poll_fn(|context| self.poll_send(&mut slot, context)).await
     }
 
+    /// Sends a barrier whether there is room for it or not: it takes none to speak of.
+    pub(crate) fn send_now(&mut self, barrier: Barrier) -> Result<(), SendError> {
+        self.put(Element::Barrier(barrier).into(), true, None).map(drop)
+    }
+
     fn offer(&mut self, slot: &mut Option<Parcel>, context: Option<&mut Context<'_>>) -> Poll<Result<(), SendError>> {
         let Some(parcel) = slot.take() else { return Poll::Ready(Ok(())) };
+        match self.put(parcel, false, context) {
+            Ok(None) => Poll::Ready(Ok(())),
+            Ok(refused) => {
+                *slot = refused;
+                Poll::Pending
+            }
+            Err(e) => Poll::Ready(Err(e)),
+        }
+    }
+
+    /// Puts a parcel into the channel, or gives it back where there is no room and `now` does not insist.
+    fn put(&mut self, parcel: Parcel, now: bool, context: Option<&mut Context<'_>>) -> Result<Option<Parcel>, SendError> {
         let cost = parcel.cost;
         let channel = &self.channel;
         let mut state = channel.lock();
         if state.receiver_gone {
-            return Poll::Ready(Err(SendError::Disconnected));
+            return Err(SendError::Disconnected);
         }
-        if !state.admits(cost, channel.limits) {
-            *slot = Some(parcel);
+        if !now && !state.admits(cost, channel.limits) {
             if let Some(context) = context {
                 match &mut state.waiting {
                     Some((waker, wanted)) => {
@@ -166,26 +222,30 @@ impl Sender {
                     none => *none = Some((context.waker().clone(), cost)),
                 }
             }
-            return Poll::Pending;
+            return Ok(Some(parcel));
         }
         #[cfg(debug_assertions)]
         if let Err(rule) = self.checker.check(&parcel.element) {
-            return Poll::Ready(Err(SendError::Illegal(rule)));
+            return Err(SendError::Illegal(rule));
         }
         state.held.bytes += cost.bytes;
         state.held.rows += cost.rows;
+        let is_barrier = matches!(parcel.element, Element::Barrier(_));
         let was_empty = state.queue.is_empty();
         state.queue.push_back(parcel);
         if was_empty {
             channel.readiness.set(channel.index);
         }
+        if is_barrier {
+            channel.readiness.count_barriers(1, 0);
+        }
         // Counted before the receiver can take it out, so that the number never falls below nothing.
         channel.receiver.queued_bytes.add(cost.bytes as i64);
         drop(state);
-        if was_empty {
+        if was_empty || is_barrier {
             channel.readiness.wake();
         }
-        Poll::Ready(Ok(()))
+        Ok(None)
     }
 }
 

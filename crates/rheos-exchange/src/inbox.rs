@@ -5,7 +5,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use rheos_core::element::Element;
+use rheos_core::Batch;
+use rheos_core::element::{Barrier, Element, Epoch};
 use rheos_core::metrics::TaskMetrics;
 
 use crate::channel::{Channel, Popped, Sender};
@@ -87,6 +88,31 @@ impl Inbox {
     /// Takes from every channel again.
     pub fn poll_all(&mut self) {
         self.polled.union(&self.open);
+    }
+
+    /// The barriers that wait in channels, each with its channel; where one channel has several, the last.
+    pub fn queued_barriers(&self) -> Vec<(usize, Barrier)> {
+        if self.readiness.barriers() == 0 {
+            return Vec::new();
+        }
+        self.channels.iter().enumerate().filter_map(|(i, channel)| Some((i, channel.queued_barrier()?))).collect()
+    }
+
+    /// Lets the barrier of `epoch` overtake what waits before it in a channel: it is taken out, and copies of the rows that stay
+    /// are returned, in order. Barriers of earlier epochs before it are dropped.
+    pub fn overtake(&mut self, channel: usize, epoch: Epoch) -> Vec<Batch> {
+        self.channels[channel].overtake(epoch)
+    }
+
+    /// How many barriers have come into the channels so far.
+    pub fn barriers_come(&self) -> u64 {
+        self.readiness.barriers_come()
+    }
+
+    /// Is ready once more barriers than `known` have come.
+    pub fn poll_barriers(&self, known: u64, context: &mut Context<'_>) -> Poll<()> {
+        self.readiness.register(context.waker());
+        if self.readiness.barriers_come() > known { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// The next element of a channel that is polled, if there is one now.

@@ -24,7 +24,7 @@ mod readiness;
 pub use channel::{SendError, Sender};
 pub use inbox::{Disconnected, Inbox, Received};
 pub use limits::{ChannelLimits, CoalesceLimits};
-pub use outbox::{OutEdge, Outbox};
+pub use outbox::{OutEdge, Outbox, Overtaken};
 pub use partition::Partitioner;
 
 #[cfg(test)]

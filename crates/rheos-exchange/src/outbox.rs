@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use rheos_core::element::{Barrier, Element};
+use rheos_core::element::{Barrier, Element, Epoch};
 use rheos_core::error::Result;
 use rheos_core::metrics::TaskMetrics;
 use rheos_core::time::Watermark;
@@ -24,6 +24,19 @@ use crate::partition::Partitioner;
 pub struct OutEdge {
     partitioner: Partitioner,
     channels: Vec<OutChannel>,
+    /// Whether rows of a snapshot that are on their way can be told to whom they belong at another parallelism.
+    is_overtakable: bool,
+}
+
+/// Rows that a barrier has overtaken on their way out.
+#[derive(Debug)]
+pub struct Overtaken {
+    /// The position of the edge.
+    pub edge: usize,
+    /// The position of the channel on the edge.
+    pub channel: usize,
+    /// The rows, in order.
+    pub rows: Vec<Batch>,
 }
 
 struct OutChannel {
@@ -34,19 +47,21 @@ struct OutChannel {
     staged: VecDeque<Parcel>,
     /// The first of `staged` on its way.
     slot: Option<Parcel>,
+    /// The last barrier that was staged or sent.
+    last_barrier: Option<Epoch>,
 }
 
 impl OutEdge {
-    /// An edge whose channels are in the order of the receiving subtasks.
-    pub fn new(partitioner: Partitioner, senders: Vec<Sender>) -> Result<Self> {
+    /// An edge whose channels are in the order of the receiving subtasks; a barrier may overtake the rows on it if `is_overtakable`.
+    pub fn new(partitioner: Partitioner, senders: Vec<Sender>, is_overtakable: bool) -> Result<Self> {
         if senders.is_empty() || (matches!(partitioner, Partitioner::Forward) && senders.len() != 1) {
             return Err(Error::bug(format!("{} channels on an edge that cannot have so many", senders.len())));
         }
         let channels = senders
             .into_iter()
-            .map(|sender| OutChannel { sender, pending: Coalescer::default(), staged: VecDeque::new(), slot: None })
+            .map(|sender| OutChannel { sender, pending: Coalescer::default(), staged: VecDeque::new(), slot: None, last_barrier: None })
             .collect();
-        Ok(OutEdge { partitioner, channels })
+        Ok(OutEdge { partitioner, channels, is_overtakable })
     }
 }
 
@@ -83,7 +98,7 @@ impl Outbox {
     }
 
     fn push_to(&mut self, edge: usize, batch: Batch) -> Result<()> {
-        let OutEdge { partitioner, channels } = &mut self.edges[edge];
+        let OutEdge { partitioner, channels, .. } = &mut self.edges[edge];
         let mut stage = Stage { limits: self.limits, staged: &mut self.staged, pending: &mut self.pending, metrics: &self.metrics };
         let count = channels.len();
         match partitioner {
@@ -119,7 +134,47 @@ impl Outbox {
 
     /// Puts a barrier on every channel, behind the rows before it.
     pub fn barrier(&mut self, barrier: Barrier) -> Result<()> {
-        self.put_on_all(&Element::Barrier(barrier))
+        self.flush()?;
+        for channel in self.edges.iter_mut().flat_map(|e| &mut e.channels) {
+            channel.stage_barrier(barrier, &mut self.staged);
+        }
+        Ok(())
+    }
+
+    /// Lets a barrier overtake all rows that have not left, on every edge where it may; on the others it is put behind them. A
+    /// barrier of that epoch that waits to leave is the one. Returns copies of the rows overtaken.
+    /// Rows that wait for more must have been let go before ([`Outbox::flush`]).
+    pub fn overtake(&mut self, barrier: Barrier) -> Result<Vec<Overtaken>, SendError> {
+        debug_assert!(!self.pending, "rows that were not flushed would be behind the barrier");
+        let mut overtaken = Vec::new();
+        for (e, edge) in self.edges.iter_mut().enumerate() {
+            for (c, channel) in edge.channels.iter_mut().enumerate() {
+                let waits = channel.waits(barrier);
+                if !edge.is_overtakable {
+                    if !waits && channel.last_barrier < Some(barrier.epoch) {
+                        channel.stage_barrier(barrier, &mut self.staged);
+                    }
+                    continue;
+                }
+                if !waits && channel.last_barrier >= Some(barrier.epoch) {
+                    continue; // it has left
+                }
+                let rows = channel.rows_before(barrier);
+                self.staged -= channel.remove(barrier);
+                channel.last_barrier = Some(barrier.epoch);
+                channel.sender.send_now(barrier)?;
+                if !rows.is_empty() {
+                    overtaken.push(Overtaken { edge: e, channel: c, rows });
+                }
+            }
+        }
+        Ok(overtaken)
+    }
+
+    /// How much is on its way, in retained bytes.
+    pub fn staged_bytes(&self) -> usize {
+        let channels = self.edges.iter().flat_map(|e| &e.channels);
+        channels.flat_map(|c| c.staged.iter().chain(&c.slot)).map(|parcel| parcel.cost.bytes).sum()
     }
 
     /// Puts the end on every channel, behind the rows before it.
@@ -192,6 +247,36 @@ impl Outbox {
 }
 
 impl OutChannel {
+    fn stage_barrier(&mut self, barrier: Barrier, staged: &mut usize) {
+        self.last_barrier = Some(barrier.epoch);
+        self.staged.push_back(Element::Barrier(barrier).into());
+        *staged += 1;
+    }
+
+    /// What has not left, in order.
+    fn waiting(&self) -> impl Iterator<Item = &Parcel> {
+        self.slot.iter().chain(&self.staged)
+    }
+
+    /// Whether that barrier waits to leave.
+    fn waits(&self, barrier: Barrier) -> bool {
+        self.waiting().any(|parcel| is(parcel, barrier))
+    }
+
+    /// Copies of the rows that wait in front of the barrier, or of all where it is not among them.
+    fn rows_before(&self, barrier: Barrier) -> Vec<Batch> {
+        let before = self.waiting().take_while(|parcel| !is(parcel, barrier));
+        before.filter_map(|parcel| if let Element::Batch(batch) = &parcel.element { Some(batch.clone()) } else { None }).collect()
+    }
+
+    /// Takes the barrier out; returns how many elements went.
+    fn remove(&mut self, barrier: Barrier) -> usize {
+        let before = self.waiting().count();
+        self.slot = self.slot.take().filter(|parcel| !is(parcel, barrier));
+        self.staged.retain(|parcel| !is(parcel, barrier));
+        before - self.waiting().count()
+    }
+
     /// Whether there is something to send; it is in the slot then.
     fn next(&mut self) -> bool {
         if self.slot.is_none() {
@@ -199,6 +284,10 @@ impl OutChannel {
         }
         self.slot.is_some()
     }
+}
+
+fn is(parcel: &Parcel, barrier: Barrier) -> bool {
+    matches!(&parcel.element, Element::Barrier(b) if b.epoch == barrier.epoch)
 }
 
 /// What staging on one channel has to do with the outbox as a whole.

@@ -11,12 +11,16 @@ const BITS: usize = u64::BITS as usize;
 #[derive(Debug)]
 pub(crate) struct Readiness {
     bits: Box<[AtomicU64]>,
+    /// How many barriers wait in the channels, and how many ever came.
+    barriers: AtomicU64,
+    barriers_come: AtomicU64,
     receiver: AtomicWaker,
 }
 
 impl Readiness {
     pub(crate) fn new(channels: usize) -> Self {
-        Readiness { bits: (0..channels.div_ceil(BITS)).map(|_| AtomicU64::new(0)).collect(), receiver: AtomicWaker::new() }
+        let bits = (0..channels.div_ceil(BITS)).map(|_| AtomicU64::new(0)).collect();
+        Readiness { bits, barriers: AtomicU64::new(0), barriers_come: AtomicU64::new(0), receiver: AtomicWaker::new() }
     }
 
     pub(crate) fn set(&self, channel: usize) {
@@ -25,6 +29,22 @@ impl Readiness {
 
     pub(crate) fn clear(&self, channel: usize) {
         self.bits[channel / BITS].fetch_and(!(1 << (channel % BITS)), Ordering::Release);
+    }
+
+    /// Counts barriers in, or out again.
+    pub(crate) fn count_barriers(&self, come: u64, gone: u64) {
+        self.barriers.fetch_add(come.wrapping_sub(gone), Ordering::AcqRel);
+        self.barriers_come.fetch_add(come, Ordering::AcqRel);
+    }
+
+    /// How many barriers wait.
+    pub(crate) fn barriers(&self) -> u64 {
+        self.barriers.load(Ordering::Acquire)
+    }
+
+    /// How many barriers ever came.
+    pub(crate) fn barriers_come(&self) -> u64 {
+        self.barriers_come.load(Ordering::Acquire)
     }
 
     pub(crate) fn wake(&self) {

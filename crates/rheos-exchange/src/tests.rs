@@ -182,7 +182,7 @@ fn outbox(partitioner: Partitioner, channels: usize, coalesce_rows: usize) -> (O
     let (inbox, senders, _) = inbox(channels, ChannelLimits { bytes: usize::MAX, rows: usize::MAX });
     let metrics = Arc::new(TaskMetrics::default());
     let limits = CoalesceLimits { rows: coalesce_rows, ..CoalesceLimits::default() };
-    (Outbox::new(vec![OutEdge::new(partitioner, senders).unwrap()], limits, Arc::clone(&metrics)), inbox, metrics)
+    (Outbox::new(vec![OutEdge::new(partitioner, senders, true).unwrap()], limits, Arc::clone(&metrics)), inbox, metrics)
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn small_pieces_are_joined_and_leave_before_the_watermark_that_follows_them() {
     outbox.watermark(Watermark::At(9)).unwrap();
     outbox.push(batch([6])).unwrap();
     outbox.flush().unwrap();
-    outbox.barrier(Barrier { epoch: 1 }).unwrap();
+    outbox.barrier(Barrier::aligned(1)).unwrap();
     outbox.end().unwrap();
     assert!(outbox.try_send().unwrap());
     assert_eq!(shown(&mut inbox), ["0: [1, 2]", "0: [3, 4]", "0: [5]", "0: At(9)", "0: [6]", "0: Barrier(1)", "0: End"]);
@@ -223,7 +223,7 @@ fn rebalance_takes_turns_and_broadcast_goes_everywhere() {
 fn a_full_channel_keeps_no_other_from_being_served() {
     let (mut inbox, mut senders, _) = inbox(2, ChannelLimits { bytes: 8, rows: 1 });
     assert!(admits(&mut senders[0], rows([1])));
-    let edge = OutEdge::new(Partitioner::Broadcast, senders).unwrap();
+    let edge = OutEdge::new(Partitioner::Broadcast, senders, false).unwrap();
     let mut outbox = Outbox::new(vec![edge], CoalesceLimits { rows: 1, bytes: 1 }, Arc::default());
     outbox.push(batch([2])).unwrap();
     let waker = noop_waker();
@@ -275,4 +275,39 @@ proptest! {
         }
         prop_assert_eq!(arrived, sent);
     }
+}
+
+#[test]
+fn a_barrier_overtakes_rows_on_both_sides_and_hands_out_copies() {
+    let limits = ChannelLimits { rows: 3, ..ChannelLimits::default() };
+    let metrics = Arc::new(TaskMetrics::default());
+    let (mut inbox, senders) = Inbox::new(vec![0], limits, Arc::clone(&metrics));
+    let edge = OutEdge::new(Partitioner::rebalance(0, 1), senders, true).unwrap();
+    let mut outbox = Outbox::new(vec![edge], CoalesceLimits { rows: 1, ..CoalesceLimits::default() }, metrics);
+    for rows in [[1u64, 2], [3, 4], [5, 6]] {
+        outbox.push(RowBatch::new(rows.to_vec()).into()).unwrap();
+    }
+    assert!(!outbox.try_send().unwrap(), "there is room for one batch");
+    let barrier = Barrier { overtake_from_ms: Some(0), ..Barrier::aligned(7) };
+    outbox.barrier(barrier).unwrap();
+    assert_eq!(inbox.queued_barriers(), []);
+    let known = inbox.barriers_come();
+
+    let rows = |batches: &[Batch]| -> Vec<Vec<u64>> { batches.iter().map(|b| b.clone().into_rows().unwrap().downcast().unwrap()).collect() };
+    let out = outbox.overtake(barrier).unwrap();
+    assert_eq!(out.iter().map(|o| (o.edge, o.channel, rows(&o.rows))).collect::<Vec<_>>(), [(0, 0, vec![vec![3, 4], vec![5, 6]])]);
+    assert!(outbox.overtake(barrier).unwrap().is_empty(), "it has left");
+    assert_eq!(inbox.barriers_come(), known + 1);
+    assert_eq!(inbox.queued_barriers(), [(0, barrier)]);
+    assert_eq!(rows(&inbox.overtake(0, 7)), [[1, 2]]);
+    assert_eq!(inbox.queued_barriers(), []);
+
+    // The rows themselves go their way.
+    let mut seen = Vec::new();
+    while seen.len() < 3 {
+        outbox.try_send().unwrap();
+        let Element::Batch(batch) = inbox.try_next().unwrap().unwrap().element else { panic!("rows only") };
+        seen.extend(rows(&[batch]));
+    }
+    assert_eq!(seen, [[1, 2], [3, 4], [5, 6]]);
 }
