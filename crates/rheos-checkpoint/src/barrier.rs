@@ -1,19 +1,7 @@
 //! The cut of a snapshot as subtasks see it, and the kinds of snapshots.
 
-use rheos_core::element::Epoch;
-use rheos_core::time::TimestampMs;
+pub use rheos_core::element::Barrier;
 use serde::{Deserialize, Serialize};
-
-/// The cut of one snapshot in a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Barrier {
-    /// Which snapshot.
-    pub epoch: Epoch,
-    /// From this moment on (milliseconds since the epoch of time) the barrier may overtake rows; `None`: never.
-    pub overtake_from_ms: Option<TimestampMs>,
-    /// Whether state is to be written whole, without deltas over files of earlier snapshots.
-    pub full: bool,
-}
 
 /// What a snapshot was taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rheos_core::key_group::KeyGroup;
+pub use rheos_core::snapshot::SegmentKind;
 use rheos_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
@@ -95,16 +96,6 @@ impl DataHandle {
 /// The hash by which the content of files is known: XXH3-128, seed 0, as 32 hex digits.
 pub fn content_hash(content: &[u8]) -> String {
     format!("{:032x}", xxh3_128(content))
-}
-
-/// What a segment of keyed state is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SegmentKind {
-    /// All rows at its moment.
-    Base,
-    /// The rows that changed since the segment before it.
-    Delta,
 }
 
 /// A piece of one keyed state: a base, or a delta over what stands before it.
