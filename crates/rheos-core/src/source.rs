@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::batch::Batch;
 use crate::changelog::ChangelogMode;
 use crate::connector::TableSpec;
-use crate::error::Result;
+use crate::env::Env;
+use crate::error::{Error, Result};
 use crate::operator::OperatorContext;
 use crate::time::TimestampMs;
 
@@ -78,6 +79,15 @@ pub trait SourceFactory: Send + Sync {
 
     /// The splits of the input as it is now. Called once when the job starts.
     fn splits(&self, table: &TableSpec, parallelism: usize) -> Result<Vec<Split>>;
+
+    /// The splits of the input as [`SourceFactory::splits`] gives them, each at the end of what is there by now: for a job that
+    /// is to go on without what it missed.
+    fn end_splits(&self, table: &TableSpec, parallelism: usize, env: &Env) -> Result<Vec<Split>> {
+        let _ = (parallelism, env);
+        let message =
+            format!("table '{}' cannot be read from its end on: the connector '{}' does not support it", table.name, table.connector);
+        Err(Error::config(message))
+    }
 
     /// A reader of `splits`, which may be none. Its batches have the columns of [`TableSpec::output_schema`].
     fn reader(&self, table: &TableSpec, splits: Vec<Split>, context: &OperatorContext) -> Result<Box<dyn SourceReader>>;

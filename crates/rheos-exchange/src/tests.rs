@@ -293,7 +293,8 @@ fn a_barrier_overtakes_rows_on_both_sides_and_hands_out_copies() {
     assert_eq!(inbox.queued_barriers(), []);
     let known = inbox.barriers_come();
 
-    let rows = |batches: &[Batch]| -> Vec<Vec<u64>> { batches.iter().map(|b| b.clone().into_rows().unwrap().downcast().unwrap()).collect() };
+    let rows =
+        |batches: &[Batch]| -> Vec<Vec<u64>> { batches.iter().map(|b| b.clone().into_rows().unwrap().downcast().unwrap()).collect() };
     let out = outbox.overtake(barrier).unwrap();
     assert_eq!(out.iter().map(|o| (o.edge, o.channel, rows(&o.rows))).collect::<Vec<_>>(), [(0, 0, vec![vec![3, 4], vec![5, 6]])]);
     assert!(outbox.overtake(barrier).unwrap().is_empty(), "it has left");

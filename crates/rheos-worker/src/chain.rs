@@ -13,15 +13,15 @@ use rheos_core::env::Clock;
 use rheos_core::metrics::TaskMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::sink::{CommitToken, Sink};
-use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_core::time::TimestampMs;
 use rheos_core::{Batch, Error, Result};
 
 /// What a chain is told.
 #[derive(Debug)]
 pub(crate) enum Call {
-    /// Rows for an input of the first operator.
-    Batch(usize, Batch),
+    /// Rows for an input of the operator at a position, of the first as a rule: position, input, rows.
+    Batch(usize, usize, Batch),
     /// Event time on all inputs.
     Watermark(TimestampMs),
     /// Processing time.
@@ -57,12 +57,16 @@ struct Link {
     collector: Collector,
     /// Whether it returned `More` and waits to be resumed.
     more: bool,
+    /// What it is to go on with; taken when it is opened.
+    restored: Option<OperatorSnapshot>,
 }
 
 /// The operators of a subtask.
 pub(crate) struct Chain {
     links: Vec<Link>,
     sink: Option<(Box<dyn Sink>, OperatorContext)>,
+    /// What the sink prepared and does not know to be complete.
+    prepared: Vec<CommitToken>,
     clock: Arc<dyn Clock>,
     metrics: Arc<TaskMetrics>,
     /// The call that is going on.
@@ -80,11 +84,29 @@ pub(crate) struct Chain {
 
 impl Chain {
     pub(crate) fn new(clock: Arc<dyn Clock>, metrics: Arc<TaskMetrics>) -> Self {
-        Chain { links: Vec::new(), sink: None, clock, metrics, signal: None, told: 0, furthest: 0, passing: None, called: 0, closed: false }
+        Chain {
+            links: Vec::new(),
+            sink: None,
+            prepared: Vec::new(),
+            clock,
+            metrics,
+            signal: None,
+            told: 0,
+            furthest: 0,
+            passing: None,
+            called: 0,
+            closed: false,
+        }
     }
 
-    pub(crate) fn add_operator(&mut self, operator: Box<dyn Operator>, context: OperatorContext, collector_rows: usize) {
-        self.links.push(Link { operator, context, collector: Collector::new(collector_rows), more: false });
+    pub(crate) fn add_operator(
+        &mut self,
+        operator: Box<dyn Operator>,
+        context: OperatorContext,
+        collector_rows: usize,
+        restored: Option<OperatorSnapshot>,
+    ) {
+        self.links.push(Link { operator, context, collector: Collector::new(collector_rows), more: false, restored });
     }
 
     pub(crate) fn set_sink(&mut self, sink: Box<dyn Sink>, context: OperatorContext) {
@@ -96,7 +118,8 @@ impl Chain {
         for i in 0..self.links.len() {
             self.called = i;
             let link = &mut self.links[i];
-            link.operator.open(link.context.clone(), None).map_err(|e| e.context(label(&link.context)))?;
+            let restored = link.restored.take();
+            link.operator.open(link.context.clone(), restored).map_err(|e| e.context(label(&link.context)))?;
         }
         Ok(())
     }
@@ -108,13 +131,14 @@ impl Chain {
         }
         (self.told, self.furthest) = (0, 0);
         match call {
-            Call::Batch(port, batch) => {
+            Call::Batch(at, port, batch) => {
                 self.signal = Some(Signal::Rows);
-                if self.links.is_empty() {
+                if at >= self.links.len() {
                     self.passing = Some(batch);
                     return Ok(());
                 }
-                self.rows(0, port, batch)
+                (self.told, self.furthest) = (at, at);
+                self.rows(at, port, batch)
             }
             Call::Watermark(at) => self.signal(Signal::Watermark(at)),
             Call::Timer(now_ms) => self.signal(Signal::Timer(now_ms)),
@@ -164,25 +188,28 @@ impl Chain {
         self.links.iter().filter_map(|l| l.operator.next_timer_ms()).min()
     }
 
-    /// The uid and the state of each operator.
-    pub(crate) fn snapshot(&mut self) -> Result<Vec<(String, OperatorSnapshot)>> {
+    /// The state of each operator.
+    pub(crate) fn snapshot(&mut self, mode: SnapshotMode) -> Result<Vec<OperatorSnapshot>> {
         let mut states = Vec::with_capacity(self.links.len());
-        for i in 0..self.links.len() {
+        for (i, link) in self.links.iter_mut().enumerate() {
             self.called = i;
-            let link = &mut self.links[i];
-            let state = link.operator.snapshot(rheos_core::snapshot::SnapshotMode::Full).map_err(|e| e.context(label(&link.context)))?;
-            states.push((link.context.subtask.uid.clone(), state));
+            states.push(link.operator.snapshot(mode).map_err(|e| e.context(label(&link.context)))?);
         }
         Ok(states)
     }
 
-    /// Makes what the sink has written durable; without a sink there is nothing to do.
+    /// Makes what the sink has written durable, and returns all that it made so and that is not known to be complete.
     pub(crate) fn prepare(&mut self, epoch: Epoch) -> Result<Vec<CommitToken>> {
         self.called = self.links.len();
-        match &mut self.sink {
-            Some((sink, context)) => sink.prepare(epoch).map_err(|e| e.context(label(context))),
-            None => Ok(Vec::new()),
+        if let Some((sink, context)) = &mut self.sink {
+            self.prepared.extend(sink.prepare(epoch).map_err(|e| e.context(label(context)))?);
         }
+        Ok(self.prepared.clone())
+    }
+
+    /// A snapshot is complete: what was prepared up to it is in safe hands.
+    pub(crate) fn completed(&mut self, epoch: Epoch) {
+        self.prepared.retain(|token| token.epoch > epoch);
     }
 
     /// Who was called last, for the message about a panic.

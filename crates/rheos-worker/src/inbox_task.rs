@@ -1,109 +1,249 @@
 //! A subtask that takes its input from other tasks.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
-use futures_util::future::{Either, select};
-use rheos_core::element::{Barrier, Element};
+use futures_util::FutureExt;
+use rheos_checkpoint::{Alignment, Step};
+use rheos_core::Batch;
+use rheos_core::element::{Barrier, Element, Epoch};
 use rheos_core::env::Clock;
 use rheos_core::metrics::TaskMetrics;
-use rheos_core::sink::CommitToken;
+use rheos_core::snapshot::SnapshotMode;
 use rheos_core::time::{MAX_WATERMARK, Watermark, WatermarkMerger};
-use rheos_exchange::{Inbox, Received};
+use rheos_exchange::{Disconnected, Inbox, Overtaken, Received};
+use rheos_graph::NodeId;
 
-use crate::align::{Aligner, SnapshotHook, SubtaskSnapshot};
 use crate::chain::{Call, Chain};
-use crate::options::FINAL_EPOCH;
+use crate::control::{Command, Mailbox};
 use crate::output::{Output, Stop};
+use crate::part::{Origins, Recorded, TakenPart};
+use crate::report::{Reports, TaskEvent, tell};
+use crate::urgency::Urgency;
 
 /// Takes elements from an inbox through a chain until all channels have ended.
 pub(crate) struct InboxTask {
     pub(crate) inbox: Inbox,
     pub(crate) merger: WatermarkMerger,
-    pub(crate) aligner: Aligner,
+    pub(crate) alignment: Alignment,
     pub(crate) chain: Chain,
     pub(crate) output: Output,
-    pub(crate) index: usize,
-    pub(crate) snapshots: Option<Arc<dyn SnapshotHook>>,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) mailbox: Mailbox,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) metrics: Arc<TaskMetrics>,
 }
 
+/// What a subtask needs to give its parts of snapshots.
+pub(crate) struct Snapshots {
+    pub(crate) origins: Origins,
+    /// The nodes of the chain's operators.
+    pub(crate) nodes: Vec<NodeId>,
+    /// Rows that were on their way when the snapshot was taken that the job goes on from: the operator's position in the chain,
+    /// its input, the rows.
+    pub(crate) in_flight: Vec<(usize, usize, Batch)>,
+    /// Whether the next snapshot has to be whole: what was given before is not stored, or costs too much to restore.
+    pub(crate) wants_full: Arc<AtomicBool>,
+    pub(crate) reports: Reports,
+    pub(crate) recorded: Recorded,
+    /// The part that is not whole yet.
+    pub(crate) open: Option<(Epoch, TakenPart, Vec<Overtaken>)>,
+    /// When the first barrier of the snapshot came that is being aligned.
+    pub(crate) aligning_since_ns: Option<u64>,
+    /// The last epoch that was heard of.
+    pub(crate) last_epoch: Epoch,
+}
+
+impl Snapshots {
+    /// Takes the state of the chain, and has its sink prepare.
+    pub(crate) fn take(&mut self, chain: &mut Chain, barrier: Barrier, now_ns: impl Fn() -> u64) -> Result<TakenPart, Stop> {
+        let start_ns = now_ns();
+        let is_full = self.wants_full.swap(false, Ordering::Relaxed) || barrier.full;
+        let states = chain.snapshot(if is_full { SnapshotMode::Full } else { SnapshotMode::Changes })?;
+        self.last_epoch = barrier.epoch;
+        Ok(TakenPart {
+            task: self.origins.task,
+            index: self.origins.index,
+            states: self.nodes.iter().copied().zip(states).collect(),
+            in_flight: Vec::new(),
+            tokens: chain.prepare(barrier.epoch)?,
+            freeze_ns: now_ns() - start_ns,
+            alignment_ns: start_ns.saturating_sub(self.aligning_since_ns.take().unwrap_or(start_ns)),
+        })
+    }
+
+    /// The last part: nobody will go on with the state of a subtask that has ended.
+    pub(crate) fn last(&mut self, chain: &mut Chain) -> Result<TakenPart, Stop> {
+        Ok(TakenPart {
+            task: self.origins.task,
+            index: self.origins.index,
+            states: Vec::new(),
+            in_flight: Vec::new(),
+            tokens: chain.prepare(self.last_epoch + 1)?,
+            freeze_ns: 0,
+            alignment_ns: 0,
+        })
+    }
+}
+
 impl InboxTask {
-    pub(crate) async fn run(&mut self) -> Result<Vec<CommitToken>, Stop> {
+    pub(crate) async fn run(&mut self) -> Result<TakenPart, Stop> {
         self.chain.open()?;
+        for (at, port, batch) in std::mem::take(&mut self.snapshots.in_flight) {
+            self.drive(Call::Batch(at, port, batch)).await?;
+        }
         while self.inbox.open_channels() > 0 {
             self.output.breathe().await;
-            self.output.fire_timers(&mut self.chain).await?;
-            let Received { channel, port, element, bytes } = match self.inbox.try_next()? {
-                Some(received) => received,
+            while let Some(command) = self.mailbox.take() {
+                self.obey(command).await?;
+            }
+            self.overtake().await?;
+            self.output.fire_timers(&mut self.chain, &mut Urgency::Inbox(&self.inbox, &self.alignment)).await?;
+            let received = match self.inbox.try_next()? {
+                Some(received) => Some(received),
                 None => self.wait().await?,
             };
-            match element {
-                Element::Batch(batch) => {
-                    self.metrics.rows_in.add(batch.num_rows() as u64);
-                    self.metrics.bytes_in.add(bytes as u64);
-                    self.output.drive(&mut self.chain, Call::Batch(port, batch)).await?;
-                }
-                Element::Watermark(said) => self.merge(channel, said).await?,
-                Element::Barrier(barrier) => {
-                    self.inbox.hold_back(channel);
-                    if let Some(aligned) = self.aligner.barrier(channel, barrier)? {
-                        self.snapshot(aligned).await?;
-                    }
-                }
-                Element::End => {
-                    if let Some(aligned) = self.aligner.end(channel) {
-                        self.snapshot(aligned).await?;
-                    }
-                    self.merge(channel, Watermark::At(MAX_WATERMARK)).await?;
-                }
+            if let Some(received) = received {
+                self.take_in(received).await?;
             }
         }
-        self.output.drive(&mut self.chain, Call::Finish).await?;
-        let tokens = self.chain.prepare(FINAL_EPOCH)?;
+        self.drive(Call::Finish).await?;
+        let part = self.snapshots.last(&mut self.chain)?;
         self.output.end().await?;
-        Ok(tokens)
+        Ok(part)
+    }
+
+    async fn take_in(&mut self, received: Received) -> Result<(), Stop> {
+        let Received { channel, port, element, bytes } = received;
+        match element {
+            Element::Batch(batch) => {
+                self.metrics.rows_in.add(batch.num_rows() as u64);
+                self.metrics.bytes_in.add(bytes as u64);
+                if self.alignment.recording(channel)
+                    && let Some(current) = self.alignment.current()
+                {
+                    self.snapshots.recorded.add(current.epoch, channel, vec![batch.clone()]);
+                }
+                self.drive(Call::Batch(0, port, batch)).await
+            }
+            Element::Watermark(said) => self.merge(channel, said).await,
+            Element::Barrier(barrier) => {
+                self.snapshots.aligning_since_ns.get_or_insert(self.clock.monotonic_ns());
+                let steps = self.alignment.barrier(channel, barrier, self.clock.now_ms());
+                self.carry_out(steps).await
+            }
+            Element::End => {
+                let steps = self.alignment.end(channel, self.clock.now_ms());
+                self.carry_out(steps).await?;
+                self.merge(channel, Watermark::At(MAX_WATERMARK)).await
+            }
+        }
+    }
+
+    async fn drive(&mut self, call: Call) -> Result<(), Stop> {
+        self.output.drive(&mut self.chain, call, &mut Urgency::Inbox(&self.inbox, &self.alignment)).await
     }
 
     async fn merge(&mut self, channel: usize, said: Watermark) -> Result<(), Stop> {
         for watermark in self.merger.update(channel, said) {
-            self.output.watermark(&mut self.chain, watermark).await?;
+            self.output.watermark(&mut self.chain, watermark, &mut Urgency::Inbox(&self.inbox, &self.alignment)).await?;
         }
         Ok(())
     }
 
-    async fn snapshot(&mut self, barrier: Barrier) -> Result<(), Stop> {
-        let operators = self.chain.snapshot()?;
-        let tokens = self.chain.prepare(barrier.epoch)?;
-        if let Some(hook) = &self.snapshots {
-            hook.taken(SubtaskSnapshot { epoch: barrier.epoch, index: self.index, operators, tokens });
+    async fn obey(&mut self, command: Command) -> Result<(), Stop> {
+        match command {
+            Command::Completed(epoch) => self.chain.completed(epoch),
+            Command::Aborted(epoch) => {
+                let steps = self.alignment.aborted(epoch);
+                self.carry_out(steps).await?;
+            }
+            Command::Trigger { .. } => {}
         }
-        self.output.barrier(barrier).await?;
-        self.inbox.poll_all();
         Ok(())
     }
 
-    /// Lets the rows go that are ready, then waits for input; timers fire meanwhile.
-    async fn wait(&mut self) -> Result<Received, Stop> {
+    /// Lets barriers overtake whose time has come, then sends what could not leave.
+    async fn overtake(&mut self) -> Result<(), Stop> {
         loop {
-            self.output.flush().await?;
-            let start_ns = self.clock.monotonic_ns();
-            let received = match self.chain.next_timer_ms() {
-                None => Some(self.inbox.next().await?),
-                Some(due_ms) => {
-                    let sleep = self.clock.sleep_ms(due_ms.saturating_sub(self.clock.now_ms()).max(0) as u64);
-                    match select(std::pin::pin!(self.inbox.next()), sleep).await {
-                        Either::Left((received, _)) => Some(received?),
-                        Either::Right(_) => None,
+            let now_ms = self.clock.now_ms();
+            for (channel, barrier) in self.inbox.queued_barriers() {
+                if barrier.may_overtake(now_ms) && self.alignment.awaits(channel, barrier) {
+                    self.snapshots.aligning_since_ns.get_or_insert(self.clock.monotonic_ns());
+                    let rows = self.inbox.overtake(channel, barrier.epoch);
+                    self.snapshots.recorded.add(barrier.epoch, channel, rows);
+                    let steps = self.alignment.barrier(channel, barrier, now_ms);
+                    self.carry_out(steps).await?;
+                }
+            }
+            if self.alignment.deadline_ms().is_some_and(|at_ms| at_ms <= now_ms) {
+                let steps = self.alignment.overtake(now_ms);
+                self.carry_out(steps).await?;
+            }
+            self.output.take_hurry();
+            self.output.send(&mut Urgency::Inbox(&self.inbox, &self.alignment)).await?;
+            if !self.output.hurries() {
+                return Ok(());
+            }
+            if self.alignment.deadline_ms().is_some_and(|at_ms| at_ms <= self.clock.now_ms()) {
+                // It cannot overtake: an input that has to be waited for has not delivered its barrier.
+                self.output.take_hurry();
+                return self.output.wait().await;
+            }
+        }
+    }
+
+    async fn carry_out(&mut self, steps: Vec<Step>) -> Result<(), Stop> {
+        for step in steps {
+            match step {
+                Step::HoldBack(channel) => self.inbox.hold_back(channel),
+                Step::ReleaseAll => self.inbox.poll_all(),
+                Step::Abandon(_) => {
+                    self.snapshots.aligning_since_ns = None;
+                    if self.snapshots.open.take().is_some() {
+                        // What changed before it is in no part that is handed over.
+                        self.snapshots.wants_full.store(true, Ordering::Relaxed);
                     }
                 }
-            };
-            self.metrics.wait_input_ns.add(self.clock.monotonic_ns().saturating_sub(start_ns));
-            if let Some(received) = received {
-                return Ok(received);
+                Step::Snapshot(barrier) => {
+                    let clock = Arc::clone(&self.clock);
+                    let part = self.snapshots.take(&mut self.chain, barrier, || clock.monotonic_ns())?;
+                    let overtaken = self.output.barrier(barrier).await?;
+                    self.snapshots.open = Some((barrier.epoch, part, overtaken));
+                }
+                Step::Complete(epoch) => {
+                    let recorded = self.snapshots.recorded.take(epoch);
+                    if let Some((_, mut part, overtaken)) = self.snapshots.open.take().filter(|(of, ..)| *of == epoch) {
+                        part.in_flight = self.snapshots.origins.in_flight(recorded, overtaken);
+                        tell(&self.snapshots.reports, TaskEvent::Taken { epoch, part: Box::new(part) });
+                    }
+                }
             }
-            self.output.breathe().await;
-            self.output.fire_timers(&mut self.chain).await?;
         }
+        Ok(())
+    }
+
+    /// Lets the rows go that are ready, then waits for input or for whatever else is to be done; timers fire meanwhile.
+    async fn wait(&mut self) -> Result<Option<Received>, Stop> {
+        self.output.flush(&mut Urgency::Inbox(&self.inbox, &self.alignment)).await?;
+        if self.output.hurries() {
+            return Ok(None);
+        }
+        let start_ns = self.clock.monotonic_ns();
+        let due_ms = self.chain.next_timer_ms().into_iter().chain(self.alignment.deadline_ms()).min();
+        let mut sleep = due_ms.map(|due_ms| self.clock.sleep_ms(due_ms.saturating_sub(self.clock.now_ms()).max(0) as u64));
+        let (inbox, mailbox) = (&mut self.inbox, &mut self.mailbox);
+        let received: Result<Option<Received>, Disconnected> = poll_fn(|context| {
+            if let Poll::Ready(received) = inbox.poll_next(context) {
+                return Poll::Ready(received.map(Some));
+            }
+            let is_due = sleep.as_mut().is_some_and(|sleep| sleep.poll_unpin(context).is_ready());
+            if is_due || mailbox.poll_any(context).is_ready() { Poll::Ready(Ok(None)) } else { Poll::Pending }
+        })
+        .await;
+        self.metrics.wait_input_ns.add(self.clock.monotonic_ns().saturating_sub(start_ns));
+        Ok(received?)
     }
 }

@@ -7,8 +7,9 @@
 //!    (`split_watermarks`); an inbox task (`inbox_task`) takes elements from its inbox and merges the watermarks of its channels.
 //! 3. The element goes through the chain (`chain`), call by call, so that what comes out never piles up.
 //! 4. What comes out goes to the outbox (`output`), or into the sink at the end of the chain.
-//! 5. When all subtasks of a bounded job have ended, what the sinks prepared is committed (`supervise`), and only then has
-//!    the job finished.
+//! 5. A barrier goes the same way: at each subtask `rheos_checkpoint`'s alignment says when state is taken (`part`); what is taken
+//!    is stored in the background (`store`), and read again when the job is restored (`restore`).
+//! 6. What the sinks prepared becomes visible when whoever runs the job says so (`commit`).
 //!
 //! Every task accounts for its time: reading, processing, splitting, waiting for input, waiting for output; what each has
 //! done is seen with [`JobHandle::metrics`].
@@ -16,27 +17,34 @@
 //! This crate knows nothing of SQL and no operator by name, and it decides nothing about jobs: where they run, when they are
 //! snapshot, whether they are restarted is said by whoever starts them.
 
-mod align;
 mod chain;
+mod commit;
+mod control;
 mod env;
 mod inbox_task;
 mod job;
 mod metrics;
 mod options;
 mod output;
+mod part;
 mod pool;
+mod report;
+mod restore;
 mod source_task;
 mod split_watermarks;
 mod subtask;
-mod supervise;
+mod urgency;
 mod wiring;
 
-pub use align::{SnapshotHook, SubtaskSnapshot};
+pub use commit::Committers;
 pub use env::system_env;
-pub use job::{JobEnd, JobHandle, LocalJob};
+pub use job::{JobHandle, LocalJob};
 pub use metrics::{JobMetrics, OperatorReport, TaskReport};
-pub use options::{FINAL_EPOCH, RuntimeOptions};
+pub use options::RuntimeOptions;
+pub use part::{InFlightRows, TakenPart};
 pub use pool::TaskPool;
+pub use report::TaskEvent;
+pub use restore::{Beginning, RestoredRows, RestoredState};
 
 #[cfg(test)]
 mod tests;

@@ -1,19 +1,10 @@
 //! What a job's runtime may be told.
 
-use std::fmt;
-use std::sync::Arc;
-
 use rheos_core::collector::DEFAULT_COLLECTOR_ROWS;
-use rheos_core::element::Epoch;
 use rheos_exchange::{ChannelLimits, CoalesceLimits};
 
-use crate::align::SnapshotHook;
-
-/// The epoch of what the sinks prepare when a job without snapshots ends: its first and only one.
-pub const FINAL_EPOCH: Epoch = 1;
-
 /// How much is kept, and handed on at a time, by the tasks of a job.
-#[derive(Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct RuntimeOptions {
     /// What waits in each channel at most.
     pub channel: ChannelLimits,
@@ -23,8 +14,6 @@ pub struct RuntimeOptions {
     pub source_batch_rows: usize,
     /// At how many rows an operator is asked to stop emitting and to go on when those are gone.
     pub collector_rows: usize,
-    /// Who is told of the snapshots that subtasks take at barriers.
-    pub snapshots: Option<Arc<dyn SnapshotHook>>,
 }
 
 impl Default for RuntimeOptions {
@@ -34,18 +23,6 @@ impl Default for RuntimeOptions {
             coalesce: CoalesceLimits::default(),
             source_batch_rows: 8192,
             collector_rows: DEFAULT_COLLECTOR_ROWS,
-            snapshots: None,
         }
-    }
-}
-
-impl fmt::Debug for RuntimeOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RuntimeOptions")
-            .field("channel", &self.channel)
-            .field("coalesce", &self.coalesce)
-            .field("source_batch_rows", &self.source_batch_rows)
-            .field("collector_rows", &self.collector_rows)
-            .finish_non_exhaustive()
     }
 }

@@ -1,30 +1,67 @@
 //! A subtask that reads a table: reader, watermarks, chain, outbox.
 
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Either, select};
+use futures_util::future::{BoxFuture, pending};
+use rheos_core::element::Barrier;
 use rheos_core::env::Clock;
 use rheos_core::metrics::{OperatorMetrics, TaskMetrics};
 use rheos_core::operator::OperatorContext;
-use rheos_core::sink::CommitToken;
-use rheos_core::source::{SourceEvent, SourceReader};
-use rheos_core::time::Watermark;
+use rheos_core::snapshot::{ListKind, OperatorSnapshot};
+use rheos_core::source::{SourceEvent, SourceReader, Split};
+use rheos_core::time::{MAX_WATERMARK, MIN_WATERMARK, TimestampMs, Watermark};
 use rheos_core::{Batch, Error, Result};
+use rheos_graph::NodeId;
+use serde::{Deserialize, Serialize};
 
 use crate::chain::{Call, Chain, label};
-use crate::options::FINAL_EPOCH;
+use crate::control::{Command, Mailbox};
+use crate::inbox_task::Snapshots;
 use crate::output::{Output, Stop};
+use crate::part::TakenPart;
+use crate::report::{TaskEvent, tell};
 use crate::split_watermarks::{RowMark, SplitWatermarks};
+use crate::urgency::Urgency;
+
+/// The name of a source's state: its splits, each an item.
+const SPLITS: &str = "splits";
+
+/// A split in a snapshot.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StoredSplit {
+    pub(crate) split: Split,
+    /// The watermark of its rows so far, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) watermark_ms: Option<TimestampMs>,
+    /// Whether it has no more rows.
+    #[serde(default)]
+    pub(crate) ended: bool,
+}
+
+impl StoredSplit {
+    /// The splits in the state of a source.
+    pub(crate) fn all_in(state: &OperatorSnapshot) -> Result<Vec<StoredSplit>> {
+        let read = |item: &Vec<u8>| {
+            serde_json::from_slice(item).map_err(|e| Error::corrupt(format!("a split in the state of a source: {e}")).caused_by(e))
+        };
+        state.list(SPLITS).iter().map(read).collect()
+    }
+}
 
 /// Takes what a reader reads through a chain until all splits have ended.
 pub(crate) struct SourceTask {
     pub(crate) reader: Box<dyn SourceReader>,
     pub(crate) context: OperatorContext,
+    /// Its node.
+    pub(crate) node: NodeId,
     /// How many splits the reader has.
     pub(crate) splits: usize,
+    /// Splits that had ended before the snapshot that the job goes on from: they are not read again.
+    pub(crate) ended: Vec<StoredSplit>,
     pub(crate) watermarks: SplitWatermarks,
     /// Whether a watermark follows each row that advances it.
     pub(crate) per_row: bool,
@@ -37,37 +74,95 @@ pub(crate) struct SourceTask {
 pub(crate) struct Rest {
     pub(crate) chain: Chain,
     pub(crate) output: Output,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) mailbox: Mailbox,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) metrics: Arc<TaskMetrics>,
 }
 
 impl SourceTask {
-    pub(crate) async fn run(&mut self) -> Result<Vec<CommitToken>, Stop> {
+    pub(crate) async fn run(&mut self) -> Result<TakenPart, Stop> {
         self.rest.chain.open()?;
+        self.rest.say(self.watermarks.current()).await?;
+        for (at, port, batch) in std::mem::take(&mut self.rest.snapshots.in_flight) {
+            self.rest.drive(Call::Batch(at, port, batch)).await?;
+        }
         loop {
             self.rest.output.breathe().await;
+            while let Some(command) = self.rest.mailbox.take() {
+                self.obey(command).await?;
+            }
+            self.rest.send().await?;
             self.watermarks.polled(|split| self.reader.is_polled(split), self.rest.output.active_ns());
             self.rest.fire_timers(&mut self.watermarks).await?;
             match self.next().await? {
-                SourceEvent::Rows { split, batch } => {
+                Some(SourceEvent::Rows { split, batch }) => {
                     self.check(split)?;
                     self.rows(split, batch).await?;
                 }
-                SourceEvent::SplitEnd { split } => {
+                Some(SourceEvent::SplitEnd { split }) => {
                     self.check(split)?;
                     self.rest.say(self.watermarks.split_end(split)).await?;
                 }
-                SourceEvent::End => break,
+                Some(SourceEvent::End) => break,
+                None => {}
             }
         }
-        let Rest { chain, output, .. } = &mut self.rest;
-        for watermark in self.watermarks.end() {
-            output.watermark(chain, watermark).await?;
+        let said = self.watermarks.end();
+        self.rest.say(said).await?;
+        self.rest.drive(Call::Finish).await?;
+        let state = self.state()?;
+        let mut part = self.rest.snapshots.last(&mut self.rest.chain)?;
+        part.states.push((self.node, state));
+        self.rest.output.end().await?;
+        Ok(part)
+    }
+
+    async fn obey(&mut self, command: Command) -> Result<(), Stop> {
+        match command {
+            Command::Completed(epoch) => self.rest.chain.completed(epoch),
+            Command::Trigger { barrier, stop } if barrier.epoch > self.rest.snapshots.last_epoch => {
+                self.snapshot(barrier).await?;
+                if stop {
+                    // No rows follow, whatever happens: the job ends here.
+                    self.rest.output.wait().await?;
+                    pending::<()>().await;
+                }
+            }
+            Command::Trigger { .. } | Command::Aborted(_) => {}
         }
-        output.drive(chain, Call::Finish).await?;
-        let tokens = chain.prepare(FINAL_EPOCH)?;
-        output.end().await?;
-        Ok(tokens)
+        Ok(())
+    }
+
+    async fn snapshot(&mut self, barrier: Barrier) -> Result<(), Stop> {
+        let state = self.state()?;
+        let Rest { chain, output, snapshots, clock, .. } = &mut self.rest;
+        let mut part = snapshots.take(chain, barrier, || clock.monotonic_ns())?;
+        part.states.push((self.node, state));
+        let overtaken = output.barrier(barrier).await?;
+        output.take_hurry();
+        part.in_flight = snapshots.origins.in_flight(Default::default(), overtaken);
+        tell(&snapshots.reports, TaskEvent::Taken { epoch: barrier.epoch, part: Box::new(part) });
+        Ok(())
+    }
+
+    /// The splits, where each stands.
+    fn state(&self) -> Result<OperatorSnapshot> {
+        let positions = self.reader.positions().map_err(|e| e.context(label(&self.context)))?;
+        if positions.len() != self.splits {
+            let message = format!("{} positions of {} splits", positions.len(), self.splits);
+            return Err(Error::bug(message).context(label(&self.context)));
+        }
+        let stored = positions.into_iter().enumerate().map(|(i, split)| {
+            let at = self.watermarks.of_split(i);
+            let watermark_ms = Some(at).filter(|at| *at > MIN_WATERMARK && *at < MAX_WATERMARK);
+            StoredSplit { split, watermark_ms, ended: self.watermarks.has_ended(i) }
+        });
+        let mut state = OperatorSnapshot::new();
+        for split in self.ended.iter().cloned().chain(stored) {
+            state.put_list(SPLITS, ListKind::Split, serde_json::to_vec(&split)?);
+        }
+        Ok(state)
     }
 
     fn check(&self, split: usize) -> Result<()> {
@@ -112,29 +207,46 @@ impl SourceTask {
     }
 
     /// What the reader has to say next. While it has nothing, the rows that wait for more are let go, timers fire, and splits
-    /// become idle.
-    async fn next(&mut self) -> Result<SourceEvent, Stop> {
+    /// become idle; nothing is returned when a command has come.
+    async fn next(&mut self) -> Result<Option<SourceEvent>, Stop> {
         let SourceTask { reader, reading, context, watermarks, rest, .. } = self;
         let mut read = Read { next: reader.next(self.batch_rows), reading, pending_since_ns: None };
         let event = match (&mut read).now_or_never() {
             Some(event) => event,
             None => loop {
                 read.pause();
-                rest.output.flush().await?;
-                match rest.wait_ms(watermarks) {
-                    None => break (&mut read).await,
-                    Some(ms) => {
-                        if let Either::Left((event, _)) = select(&mut read, rest.clock.sleep_ms(ms)).await {
-                            break event;
-                        }
+                rest.flush().await?;
+                if rest.output.hurries() {
+                    return Ok(None);
+                }
+                let mut sleep = rest.wait_ms(watermarks).map(|ms| rest.clock.sleep_ms(ms));
+                let mailbox = &mut rest.mailbox;
+                let waited = poll_fn(|context| {
+                    if let Poll::Ready(event) = read.poll_unpin(context) {
+                        return Poll::Ready(Waited::Read(event));
                     }
+                    if mailbox.poll_any(context).is_ready() {
+                        return Poll::Ready(Waited::Told);
+                    }
+                    match sleep.as_mut().map(|sleep| sleep.poll_unpin(context)) {
+                        Some(Poll::Ready(())) => Poll::Ready(Waited::Slept),
+                        _ => Poll::Pending,
+                    }
+                });
+                match waited.await {
+                    Waited::Read(event) => break event,
+                    Waited::Told => {
+                        read.pause();
+                        return Ok(None);
+                    }
+                    Waited::Slept => {}
                 }
                 read.pause();
                 rest.output.breathe().await;
                 rest.fire_timers(watermarks).await?;
             },
         };
-        event.map_err(|e| e.context(label(context)).into())
+        event.map(Some).map_err(|e| e.context(label(context)).into())
     }
 
     /// Who was called last, for the message about a panic.
@@ -143,20 +255,42 @@ impl SourceTask {
     }
 }
 
+/// How waiting for a reader ended.
+enum Waited {
+    Read(Result<SourceEvent>),
+    /// There is a command.
+    Told,
+    /// Something else is due.
+    Slept,
+}
+
 impl Rest {
     async fn push(&mut self, batch: Batch) -> Result<(), Stop> {
-        self.output.drive(&mut self.chain, Call::Batch(0, batch)).await
+        self.drive(Call::Batch(0, 0, batch)).await
+    }
+
+    async fn drive(&mut self, call: Call) -> Result<(), Stop> {
+        self.output.drive(&mut self.chain, call, &mut Urgency::Mailbox(&mut self.mailbox)).await
     }
 
     async fn say(&mut self, watermarks: Vec<Watermark>) -> Result<(), Stop> {
         for watermark in watermarks {
-            self.output.watermark(&mut self.chain, watermark).await?;
+            self.output.watermark(&mut self.chain, watermark, &mut Urgency::Mailbox(&mut self.mailbox)).await?;
         }
         Ok(())
     }
 
+    async fn flush(&mut self) -> Result<(), Stop> {
+        self.output.flush(&mut Urgency::Mailbox(&mut self.mailbox)).await
+    }
+
+    /// Sends what a barrier has overtaken.
+    async fn send(&mut self) -> Result<(), Stop> {
+        self.output.send(&mut Urgency::Mailbox(&mut self.mailbox)).await
+    }
+
     async fn fire_timers(&mut self, watermarks: &mut SplitWatermarks) -> Result<(), Stop> {
-        self.output.fire_timers(&mut self.chain).await?;
+        self.output.fire_timers(&mut self.chain, &mut Urgency::Mailbox(&mut self.mailbox)).await?;
         if watermarks.next_idle_ns().is_some() {
             let said = watermarks.idle(self.output.active_ns());
             self.say(said).await?;

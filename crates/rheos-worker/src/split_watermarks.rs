@@ -1,7 +1,7 @@
 //! Watermarks of a source subtask: one generator for each split, merged by minimum, none held back by an idle split.
 
 use rheos_core::source::WatermarkGenerator;
-use rheos_core::time::{MAX_WATERMARK, TimestampMs, Watermark, WatermarkMerger};
+use rheos_core::time::{MAX_WATERMARK, MIN_WATERMARK, TimestampMs, Watermark, WatermarkMerger};
 use rheos_core::{Batch, Result};
 
 /// Knows how far event time is on each split.
@@ -44,6 +44,26 @@ impl SplitWatermarks {
         let idle_timeout_ns = idle_timeout_ms.map(|ms| ms.saturating_mul(1_000_000));
         let state = SplitState { rows_at_ns: active_ns, polled: true, idle: false, ended: false };
         SplitWatermarks { generators, merger: WatermarkMerger::new(splits), splits: vec![state; splits], idle_timeout_ns }
+    }
+
+    /// A split goes on from a snapshot in which its watermark was `at`.
+    pub(crate) fn restore(&mut self, split: usize, at: TimestampMs) {
+        self.merger.update(split, Watermark::At(at));
+    }
+
+    /// What is known before the first row: to be said when the splits go on from a snapshot.
+    pub(crate) fn current(&self) -> Vec<Watermark> {
+        Some(self.merger.current()).filter(|at| *at > MIN_WATERMARK).map(Watermark::At).into_iter().collect()
+    }
+
+    /// The watermark of one split.
+    pub(crate) fn of_split(&self, split: usize) -> TimestampMs {
+        self.merger.of_input(split)
+    }
+
+    /// Whether a split has no more rows.
+    pub(crate) fn has_ended(&self, split: usize) -> bool {
+        self.splits[split].ended
     }
 
     /// The reader polls these splits from now on.

@@ -6,11 +6,11 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use rheos_core::Error;
-use rheos_core::sink::CommitToken;
 use tokio::sync::watch;
 
 use crate::inbox_task::InboxTask;
 use crate::output::Stop;
+use crate::part::TakenPart;
 use crate::source_task::SourceTask;
 
 /// A subtask that is ready to run.
@@ -22,8 +22,8 @@ pub(crate) enum Subtask {
 /// How a subtask ended. All that it had is closed by then.
 #[derive(Debug)]
 pub(crate) enum SubtaskEnd {
-    /// All its input was taken in; the sink at its end has prepared these.
-    Finished(Vec<CommitToken>),
+    /// All its input was taken in; this is its last part.
+    Finished(Box<TakenPart>),
     /// It was told to stop.
     Cancelled,
     /// It could not go on since another subtask is gone.
@@ -44,7 +44,7 @@ impl Subtask {
             }
         };
         let end = match end {
-            Ok(Ok(tokens)) => SubtaskEnd::Finished(tokens),
+            Ok(Ok(part)) => SubtaskEnd::Finished(Box::new(part)),
             Ok(Err(None)) => SubtaskEnd::Cancelled,
             Ok(Err(Some(Stop::PeerGone))) => SubtaskEnd::PeerGone,
             Ok(Err(Some(Stop::Failed(error)))) => SubtaskEnd::Failed(error),
@@ -60,7 +60,7 @@ impl Subtask {
         end
     }
 
-    async fn run_to_end(&mut self) -> Result<Vec<CommitToken>, Stop> {
+    async fn run_to_end(&mut self) -> Result<TakenPart, Stop> {
         match self {
             Subtask::Source(task) => task.run().await,
             Subtask::Inbox(task) => task.run().await,

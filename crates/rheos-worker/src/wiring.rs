@@ -1,65 +1,90 @@
 //! From a task graph to subtasks that are ready to run: instances made, channels joined.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use rheos_checkpoint::Alignment;
 use rheos_core::connector::{ConnectorInfo, TableSpec};
 use rheos_core::env::Env;
 use rheos_core::key_group::{ColumnKey, KeySelector};
 use rheos_core::metrics::{OperatorMetrics, TaskMetrics};
 use rheos_core::operator::{OperatorContext, SubtaskInfo};
 use rheos_core::registry::Registry;
-use rheos_core::source::{Split, assign_splits};
+use rheos_core::sink::SinkFactory;
+use rheos_core::source::{SourceFactory, Split, assign_splits};
 use rheos_core::time::WatermarkMerger;
-use rheos_core::{Error, Result};
+use rheos_core::{Batch, Error, Result};
 use rheos_exchange::{Inbox, OutEdge, Outbox, Partitioner, Sender};
-use rheos_graph::{KeySpec, Node, NodeId, NodeKind, Partitioning, TaskGraph, TaskId, TaskSpec, WatermarkSpec};
+use rheos_graph::{Edge, KeySpec, Node, NodeId, NodeKind, Partitioning, TaskEdge, TaskGraph, TaskId, TaskSpec, WatermarkSpec};
 
-use crate::align::Aligner;
 use crate::chain::Chain;
-use crate::inbox_task::InboxTask;
+use crate::control::{Controls, mailbox};
+use crate::inbox_task::{InboxTask, Snapshots};
 use crate::metrics::{OperatorMeters, TaskMeters};
 use crate::options::RuntimeOptions;
 use crate::output::Output;
-use crate::source_task::{Reading, Rest, SourceTask};
+use crate::part::{Origins, Recorded};
+use crate::report::Reports;
+use crate::restore::Beginning;
+use crate::source_task::{Reading, Rest, SourceTask, StoredSplit};
 use crate::split_watermarks::SplitWatermarks;
 use crate::subtask::Subtask;
-use crate::supervise::SinkCommit;
 
 /// A job that is ready to run.
 pub(crate) struct Wired {
-    /// The subtasks, each with the sink at its end.
-    pub(crate) subtasks: Vec<(Option<NodeId>, Subtask)>,
+    pub(crate) subtasks: Vec<WiredSubtask>,
     pub(crate) meters: Vec<TaskMeters>,
-    pub(crate) sinks: Vec<SinkCommit>,
+}
+
+/// A subtask that is ready to run.
+pub(crate) struct WiredSubtask {
+    pub(crate) task: TaskId,
+    pub(crate) index: usize,
+    pub(crate) is_source: bool,
+    pub(crate) subtask: Subtask,
+    pub(crate) controls: Controls,
+    pub(crate) wants_full: Arc<AtomicBool>,
 }
 
 /// Makes all instances and joins them.
-pub(crate) fn wire(graph: &TaskGraph, registry: &Registry, env: &Env, options: &RuntimeOptions) -> Result<Wired> {
-    let mut wiring = Wiring { graph, registry, env, options, splits: BTreeMap::new() };
+pub(crate) fn wire(
+    graph: &TaskGraph,
+    registry: &Registry,
+    env: &Env,
+    options: &RuntimeOptions,
+    beginning: &Beginning,
+    reports: &Reports,
+) -> Result<Wired> {
+    let mut wiring = Wiring { graph, registry, env, options, beginning, reports, splits: BTreeMap::new() };
     let metrics: Vec<Vec<Arc<TaskMetrics>>> =
         graph.tasks.iter().map(|t| (0..t.parallelism).map(|_| Arc::new(TaskMetrics::default())).collect()).collect();
-    let (mut inboxes, mut senders) = wiring.channels(&metrics)?;
-    let mut wired = Wired { subtasks: Vec::new(), meters: Vec::new(), sinks: Vec::new() };
+    let Channels { mut inboxes, mut senders } = wiring.channels(&metrics)?;
+    let mut wired = Wired { subtasks: Vec::new(), meters: Vec::new() };
     for task in &graph.tasks {
         for (index, task_metrics) in metrics[task.id].iter().enumerate() {
-            let outbox = wiring.outbox(task, index, &mut senders, task_metrics)?;
-            let inbox = inboxes[task.id].get_mut(index).and_then(Option::take);
+            let (outbox, outputs) = wiring.outbox(task, index, &mut senders, task_metrics)?;
+            let (inbox, inputs) = match inboxes[task.id].get_mut(index).and_then(Option::take) {
+                Some((inbox, inputs)) => (Some(inbox), inputs),
+                None => (None, Vec::new()),
+            };
+            let origins = Origins { task: task.id, index, inputs, outputs };
             let (subtask, operators) =
-                wiring.subtask(task, index, inbox, outbox, task_metrics).map_err(|e| e.context(wiring.name(task)))?;
-            let last = task.nodes.last().map(|n| &graph.job.nodes[*n]);
-            wired.subtasks.push((last.filter(|n| matches!(n.kind, NodeKind::Sink { .. })).map(|n| n.id), subtask));
+                wiring.subtask(task, origins, inbox, outbox, task_metrics).map_err(|e| e.context(wiring.name(task)))?;
+            wired.subtasks.push(subtask);
             let metrics = Arc::clone(task_metrics);
             wired.meters.push(TaskMeters { task: task.id, name: wiring.name(task), index, metrics, operators });
         }
     }
-    for node in &graph.job.nodes {
-        if let NodeKind::Sink { table } = &node.kind {
-            let factory = connector(registry, table)?.sink.as_ref().ok_or_else(|| no_sink(table))?;
-            wired.sinks.push(SinkCommit { node: node.id, name: node.name.clone(), committer: factory.committer(table)? });
-        }
-    }
     Ok(wired)
+}
+
+/// The ends of all channels.
+struct Channels {
+    /// By task and instance: its inbox, with the edge and the sending instance of each channel.
+    inboxes: Vec<Vec<Option<(Inbox, Vec<(usize, usize)>)>>>,
+    senders: Senders,
 }
 
 /// The senders of each edge, by sending subtask, in the order of the receiving subtasks.
@@ -70,6 +95,8 @@ struct Wiring<'a> {
     registry: &'a Registry,
     env: &'a Env,
     options: &'a RuntimeOptions,
+    beginning: &'a Beginning,
+    reports: &'a Reports,
     /// The splits of each source node by subtask, found when its first subtask is made.
     splits: BTreeMap<NodeId, Vec<Vec<Split>>>,
 }
@@ -84,7 +111,7 @@ impl Wiring<'_> {
     }
 
     /// An inbox for each subtask that has inputs, and the senders into it.
-    fn channels(&self, metrics: &[Vec<Arc<TaskMetrics>>]) -> Result<(Vec<Vec<Option<Inbox>>>, Senders)> {
+    fn channels(&self, metrics: &[Vec<Arc<TaskMetrics>>]) -> Result<Channels> {
         let graph = self.graph;
         let mut senders: Senders = graph.edges.iter().map(|e| (0..graph.tasks[e.from].parallelism).map(|_| Vec::new()).collect()).collect();
         let mut inboxes = Vec::with_capacity(graph.tasks.len());
@@ -106,19 +133,21 @@ impl Wiring<'_> {
                 }
                 let ports = channels.iter().map(|(_, port, _)| *port).collect();
                 let (inbox, ends) = Inbox::new(ports, self.options.channel, Arc::clone(task_metrics));
+                let origins = channels.iter().map(|(edge, _, sender)| (*edge, *sender)).collect();
                 for ((edge, _, sender), end) in channels.into_iter().zip(ends) {
                     senders[edge][sender].push(end);
                 }
-                of_task.push(Some(inbox));
+                of_task.push(Some((inbox, origins)));
             }
             inboxes.push(of_task);
         }
-        Ok((inboxes, senders))
+        Ok(Channels { inboxes, senders })
     }
 
-    fn outbox(&self, task: &TaskSpec, index: usize, senders: &mut Senders, metrics: &Arc<TaskMetrics>) -> Result<Outbox> {
-        let mut edges = Vec::new();
+    fn outbox(&self, task: &TaskSpec, index: usize, senders: &mut Senders, metrics: &Arc<TaskMetrics>) -> Result<(Outbox, Vec<usize>)> {
+        let (mut edges, mut origins) = (Vec::new(), Vec::new());
         for (e, edge) in self.graph.edges.iter().enumerate().filter(|(_, e)| e.from == task.id) {
+            origins.push(e);
             let ends = std::mem::take(&mut senders[e][index]);
             let partitioner = match &edge.partitioning {
                 Partitioning::Forward => Partitioner::Forward,
@@ -126,9 +155,16 @@ impl Wiring<'_> {
                 Partitioning::Rebalance => Partitioner::rebalance(index, ends.len()),
                 Partitioning::Hash(key) => Partitioner::hash(self.key(key)?, self.graph.tasks[edge.to].routing.clone()),
             };
-            edges.push(OutEdge::new(partitioner, ends)?);
+            edges.push(OutEdge::new(partitioner, ends, self.is_overtakable(edge))?);
         }
-        Ok(Outbox::new(edges, self.options.coalesce, Arc::clone(metrics)))
+        Ok((Outbox::new(edges, self.options.coalesce, Arc::clone(metrics)), origins))
+    }
+
+    /// Whether rows on an edge can be part of a snapshot: they are columns, and it can be told at any parallelism whose they are.
+    fn is_overtakable(&self, edge: &TaskEdge) -> bool {
+        let sender = self.graph.tasks[edge.from].nodes.last().map(|node| &self.graph.job.nodes[*node]);
+        let is_spread = matches!(edge.partitioning, Partitioning::Hash(_) | Partitioning::Rebalance);
+        is_spread && sender.is_some_and(|node| node.schema.is_some())
     }
 
     fn key(&self, key: &KeySpec) -> Result<Box<dyn KeySelector>> {
@@ -142,15 +178,15 @@ impl Wiring<'_> {
     fn subtask(
         &mut self,
         task: &TaskSpec,
-        index: usize,
+        origins: Origins,
         inbox: Option<Inbox>,
         outbox: Outbox,
         metrics: &Arc<TaskMetrics>,
-    ) -> Result<(Subtask, Vec<OperatorMeters>)> {
-        let graph = self.graph;
+    ) -> Result<(WiredSubtask, Vec<OperatorMeters>)> {
+        let (graph, index) = (self.graph, origins.index);
         let clock = Arc::clone(&self.env.clock);
         let mut chain = Chain::new(Arc::clone(&clock), Arc::clone(metrics));
-        let mut meters = Vec::new();
+        let (mut meters, mut nodes, mut in_flight) = (Vec::new(), Vec::new(), Vec::new());
         let mut source = None;
         for (position, node) in task.nodes.iter().map(|n| &graph.job.nodes[*n]).enumerate() {
             let context = self.context(node, task, index);
@@ -160,69 +196,103 @@ impl Wiring<'_> {
                 name: node.name.clone(),
                 metrics: Arc::clone(&context.metrics),
             });
+            let at = nodes.len();
+            in_flight.extend(self.in_flight(node, task, index)?.into_iter().map(|(port, batch)| (at, port, batch)));
             match &node.kind {
-                NodeKind::Source { table, watermark } if position == 0 => source = Some((node.id, table, watermark, context)),
+                NodeKind::Source { table, watermark } if position == 0 => source = Some((node, table, watermark, context)),
                 NodeKind::Source { .. } => return Err(Error::bug(format!("the source '{}' has an input", node.uid))),
                 NodeKind::Operator { kind, spec } => {
-                    chain.add_operator(self.registry.make_operator(kind, spec)?, context, self.options.collector_rows);
+                    let state = self.beginning.state(node, task, index);
+                    chain.add_operator(self.registry.make_operator(kind, spec)?, context, self.options.collector_rows, state);
+                    nodes.push(node.id);
                 }
-                NodeKind::Sink { table } => {
-                    let factory = connector(self.registry, table)?.sink.as_ref().ok_or_else(|| no_sink(table))?;
-                    chain.set_sink(factory.writer(table, &context)?, context);
-                }
+                NodeKind::Sink { table } => chain.set_sink(sink_factory(self.registry, table)?.writer(table, &context)?, context),
             }
         }
         let output = Output::new(outbox, Arc::clone(&clock), Arc::clone(metrics));
+        let (controls, mailbox) = mailbox();
+        let wants_full = Arc::<AtomicBool>::default();
+        let overtakable: Vec<bool> = origins.inputs.iter().map(|(edge, _)| self.is_overtakable(&graph.edges[*edge])).collect();
+        let snapshots = Snapshots {
+            origins,
+            nodes,
+            in_flight,
+            wants_full: Arc::clone(&wants_full),
+            reports: self.reports.clone(),
+            recorded: Recorded::default(),
+            open: None,
+            aligning_since_ns: None,
+            last_epoch: self.beginning.epoch(),
+        };
+        let is_source = source.is_some();
         let subtask = match (source, inbox) {
             (Some((node, table, watermark, context)), None) => {
-                let rest = Rest { chain, output, clock, metrics: Arc::clone(metrics) };
-                Subtask::Source(Box::new(self.source(node, table, watermark.as_ref(), context, rest)?))
+                let rest = Rest { chain, output, snapshots, mailbox, clock, metrics: Arc::clone(metrics) };
+                Subtask::Source(Box::new(self.source(node, table, watermark.as_ref(), context, rest, task)?))
             }
             (None, Some(inbox)) => Subtask::Inbox(Box::new(InboxTask {
                 merger: WatermarkMerger::new(inbox.channels()),
-                aligner: Aligner::new(inbox.channels()),
+                alignment: Alignment::new(overtakable),
                 inbox,
                 chain,
                 output,
-                index,
-                snapshots: self.options.snapshots.clone(),
+                snapshots,
+                mailbox,
                 clock,
                 metrics: Arc::clone(metrics),
             })),
-            (None, None) => return Err(Error::bug("a task without a source has no input")),
-            (Some(_), Some(_)) => return Err(Error::bug("a task with a source has an input")),
+            (Some(_), Some(_)) => return Err(Error::bug("a source with an input")),
+            (None, None) => return Err(Error::bug("neither a source nor an input")),
         };
-        Ok((subtask, meters))
+        Ok((WiredSubtask { task: task.id, index, is_source, subtask, controls, wants_full }, meters))
+    }
+
+    /// The rows that were on their way to an instance of a node.
+    fn in_flight(&self, node: &Node, task: &TaskSpec, index: usize) -> Result<Vec<(usize, Batch)>> {
+        let job = &self.graph.job;
+        let edges: Vec<_> = job.inputs(node.id).map(|edge| (edge, job.nodes[edge.from].uid.as_str())).collect();
+        let key = |edge: &Edge| match &edge.partitioning {
+            Partitioning::Hash(key) => self.key(key).map(Some),
+            _ => Ok(None),
+        };
+        self.beginning.in_flight(node, &edges, task, index, &key)
     }
 
     fn source(
         &mut self,
-        node: NodeId,
+        node: &Node,
         table: &TableSpec,
         watermark: Option<&WatermarkSpec>,
         context: OperatorContext,
         rest: Rest,
+        task: &TaskSpec,
     ) -> Result<SourceTask> {
         let info = connector(self.registry, table)?;
         let factory = info.source.as_ref().ok_or_else(|| {
             Error::config(format!("table '{}' cannot be read: the connector '{}' has no source", table.name, table.connector))
         })?;
         let SubtaskInfo { index, parallelism, .. } = context.subtask;
-        let by_subtask = match self.splits.get_mut(&node) {
-            Some(known) => known,
-            None => self.splits.entry(node).or_insert(assign_splits(factory.splits(table, parallelism)?, parallelism)),
+        let (ended, splits) = match self.beginning.state(node, task, index) {
+            Some(state) => StoredSplit::all_in(&state)?.into_iter().partition(|split| split.ended),
+            None => (Vec::new(), self.new_splits(node.id, factory.as_ref(), table, parallelism, index)?),
         };
-        let splits = std::mem::take(&mut by_subtask[index]);
         let count = splits.len();
         let generators = match watermark {
             Some(spec) => (0..count).map(|_| self.registry.make_watermark_generator(&spec.generator, &spec.spec)).collect::<Result<_>>()?,
             None => Vec::new(),
         };
         let idle_timeout_ms = watermark.and_then(|w| w.idle_timeout_ms);
+        let mut watermarks = SplitWatermarks::new(generators, count, idle_timeout_ms, rest.clock.monotonic_ns());
+        for (i, split) in splits.iter().enumerate() {
+            split.watermark_ms.into_iter().for_each(|at| watermarks.restore(i, at));
+        }
+        let splits = splits.into_iter().map(|stored| stored.split).collect();
         Ok(SourceTask {
             reader: factory.reader(table, splits, &context)?,
+            node: node.id,
             splits: count,
-            watermarks: SplitWatermarks::new(generators, count, idle_timeout_ms, rest.clock.monotonic_ns()),
+            ended,
+            watermarks,
             per_row: watermark.is_some_and(|w| w.per_row),
             batch_rows: self.options.source_batch_rows,
             reading: Reading {
@@ -234,6 +304,29 @@ impl Wiring<'_> {
             context,
             rest,
         })
+    }
+
+    /// The splits of an instance of a source that has no state. They are found when the first instance asks.
+    fn new_splits(
+        &mut self,
+        node: NodeId,
+        factory: &dyn SourceFactory,
+        table: &TableSpec,
+        parallelism: usize,
+        index: usize,
+    ) -> Result<Vec<StoredSplit>> {
+        let by_subtask = match self.splits.entry(node) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let splits = match self.beginning {
+                    Beginning::EndOfInput => factory.end_splits(table, parallelism, self.env)?,
+                    _ => factory.splits(table, parallelism)?,
+                };
+                unknown.insert(assign_splits(splits, parallelism))
+            }
+        };
+        let splits = std::mem::take(&mut by_subtask[index]);
+        Ok(splits.into_iter().map(|split| StoredSplit { split, watermark_ms: None, ended: false }).collect())
     }
 
     fn context(&self, node: &Node, task: &TaskSpec, index: usize) -> OperatorContext {
@@ -263,6 +356,11 @@ fn connector<'a>(registry: &'a Registry, table: &TableSpec) -> Result<&'a Connec
     registry.connector(&table.connector).ok_or_else(|| {
         Error::config(format!("table '{}' wants the connector '{}', which this binary does not have", table.name, table.connector))
     })
+}
+
+/// Who makes the writers and the committer of a sink table.
+pub(crate) fn sink_factory<'a>(registry: &'a Registry, table: &TableSpec) -> Result<&'a Arc<dyn SinkFactory>> {
+    connector(registry, table)?.sink.as_ref().ok_or_else(|| no_sink(table))
 }
 
 fn no_sink(table: &TableSpec) -> Error {

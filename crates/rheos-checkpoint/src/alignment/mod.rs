@@ -110,6 +110,12 @@ impl Alignment {
         steps
     }
 
+    /// Whether a barrier that is seen in the queue of `input` is to overtake what waits before it, once its time has come.
+    pub fn awaits(&self, input: usize, barrier: Barrier) -> bool {
+        let is_current = self.round.as_ref().is_none_or(|r| r.barrier.epoch <= barrier.epoch);
+        self.inputs[input].overtakable && barrier.epoch > self.over && is_current
+    }
+
     /// Whether rows of `input` are to be copied into the part: the barrier has overtaken them.
     pub fn recording(&self, input: usize) -> bool {
         let input = &self.inputs[input];

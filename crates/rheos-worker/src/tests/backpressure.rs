@@ -3,8 +3,8 @@
 use rheos_exchange::{ChannelLimits, CoalesceLimits};
 use serde_json::json;
 
-use super::fixtures::{Act, World, event};
-use crate::{JobEnd, TaskReport, system_env};
+use super::fixtures::{Act, JobEnd, World, event};
+use crate::{TaskReport, system_env};
 
 const ROW_BYTES: i64 = 24;
 const BATCH_ROWS: u64 = 10;

@@ -1,7 +1,8 @@
 //! Barriers through an inbox task: rows before them are in the snapshot, rows behind them wait.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use rheos_checkpoint::Alignment;
 use rheos_core::element::{Barrier, Element};
 use rheos_core::env::Env;
 use rheos_core::operator::{OperatorContext, SubtaskInfo};
@@ -13,19 +14,12 @@ use rheos_exchange::{ChannelLimits, CoalesceLimits, Inbox, OutEdge, Outbox, Part
 use rheos_state::typed::ValueState;
 
 use super::fixtures::{Event, RunningCount, event};
-use crate::align::{Aligner, SnapshotHook, SubtaskSnapshot};
 use crate::chain::Chain;
-use crate::inbox_task::InboxTask;
+use crate::control::mailbox;
+use crate::inbox_task::{InboxTask, Snapshots};
 use crate::output::Output;
-
-#[derive(Default)]
-struct Taken(Mutex<Vec<SubtaskSnapshot>>);
-
-impl SnapshotHook for Taken {
-    fn taken(&self, part: SubtaskSnapshot) {
-        self.0.lock().unwrap().push(part);
-    }
-}
+use crate::part::{Origins, Recorded, TakenPart};
+use crate::report::TaskEvent;
 
 fn rows(keys: &[u64]) -> Element {
     Element::Batch(RowBatch::new(keys.iter().map(|k| event(*k, 0)).collect()).into())
@@ -45,7 +39,7 @@ async fn a_snapshot_holds_what_came_before_the_barrier_on_every_input() {
     let metrics = Arc::default();
     let (inbox, mut senders) = Inbox::new(vec![0, 0], ChannelLimits::default(), Arc::clone(&metrics));
     let (mut follower, to_follower) = Inbox::new(vec![0], ChannelLimits::default(), Arc::default());
-    let edge = OutEdge::new(Partitioner::Forward, to_follower).unwrap();
+    let edge = OutEdge::new(Partitioner::Forward, to_follower, false).unwrap();
     let outbox = Outbox::new(vec![edge], CoalesceLimits::default(), Arc::clone(&metrics));
     let info = SubtaskInfo {
         uid: "count".into(),
@@ -57,21 +51,32 @@ async fn a_snapshot_holds_what_came_before_the_barrier_on_every_input() {
     };
     let mut chain = Chain::new(Arc::clone(&env.clock), Arc::clone(&metrics));
     let context = OperatorContext { subtask: info.clone(), env: env.clone(), metrics: Arc::default() };
-    chain.add_operator(Box::<RunningCount>::default(), context, 1000);
-    let taken = Arc::new(Taken::default());
+    chain.add_operator(Box::<RunningCount>::default(), context, 1000, None);
+    let (reports, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let (_controls, mailbox) = mailbox();
     let mut task = InboxTask {
         inbox,
         merger: WatermarkMerger::new(2),
-        aligner: Aligner::new(2),
+        alignment: Alignment::new([true, true]),
         chain,
         output: Output::new(outbox, Arc::clone(&env.clock), Arc::clone(&metrics)),
-        index: 0,
-        snapshots: Some(Arc::clone(&taken) as Arc<dyn SnapshotHook>),
+        snapshots: Snapshots {
+            origins: Origins { inputs: vec![(0, 0), (0, 1)], outputs: vec![1], ..Origins::default() },
+            nodes: vec![0],
+            in_flight: Vec::new(),
+            wants_full: Arc::default(),
+            reports,
+            recorded: Recorded::default(),
+            open: None,
+            aligning_since_ns: None,
+            last_epoch: 0,
+        },
+        mailbox,
         clock: Arc::clone(&env.clock),
         metrics,
     };
 
-    let barrier = |epoch| Element::Barrier(Barrier { epoch });
+    let barrier = |epoch| Element::Barrier(Barrier::aligned(epoch));
     let early = [rows(&[1]), barrier(1), rows(&[1, 1]), Element::Watermark(Watermark::At(5)), barrier(2), Element::End];
     // The second input ends before the second barrier: it is not waited for.
     let late = [rows(&[2]), rows(&[1]), Element::Watermark(Watermark::At(4)), barrier(1), rows(&[3]), Element::End];
@@ -82,10 +87,13 @@ async fn a_snapshot_holds_what_came_before_the_barrier_on_every_input() {
     }
     task.run().await.unwrap();
 
-    let taken = taken.0.lock().unwrap();
-    assert_eq!(taken.iter().map(|part| part.epoch).collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(counts(&info, &taken[0].operators[0].1), [(1, 2), (2, 1)]);
-    assert_eq!(counts(&info, &taken[1].operators[0].1), [(1, 4), (2, 1), (3, 1)]);
+    let mut taken: Vec<(u64, TakenPart)> = Vec::new();
+    while let Ok(TaskEvent::Taken { epoch, part }) = events.try_recv() {
+        taken.push((epoch, *part));
+    }
+    assert_eq!(taken.iter().map(|(epoch, _)| *epoch).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(counts(&info, &taken[0].1.states[0].1), [(1, 2), (2, 1)]);
+    assert_eq!(counts(&info, &taken[1].1.states[0].1), [(1, 4), (2, 1), (3, 1)]);
 
     let mut followed = Vec::new();
     while let Some(received) = follower.try_next().unwrap() {

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use rheos_core::ErrorKind;
 use serde_json::{Value, json};
 
-use super::fixtures::{Act, World, event};
-use crate::{JobEnd, system_env};
+use super::fixtures::{Act, JobEnd, World, event};
+use crate::system_env;
 
 /// Source -> hash -> fail -> sink at parallelism 2, with a second source that never ends.
 fn world(acts: Vec<Act>, fail: Value) -> World {

@@ -3,8 +3,8 @@
 use rheos_exchange::ChannelLimits;
 use serde_json::json;
 
-use super::fixtures::{Act, World, event};
-use crate::{JobEnd, system_env};
+use super::fixtures::{Act, JobEnd, World, event};
+use crate::system_env;
 
 #[tokio::test]
 async fn a_million_rows_from_one_row_pass_in_small_steps() {

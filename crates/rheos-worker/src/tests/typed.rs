@@ -8,8 +8,8 @@ use rheos_core::rows::RowBatch;
 use rheos_core::testing::OperatorHarness;
 use serde_json::json;
 
-use super::fixtures::{Act, Event, RunningCount, World, event, hash};
-use crate::{JobEnd, system_env};
+use super::fixtures::{Act, Event, JobEnd, RunningCount, World, event, hash};
+use crate::system_env;
 
 const KEYS: u64 = 37;
 

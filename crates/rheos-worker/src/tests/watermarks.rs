@@ -3,8 +3,8 @@
 use rheos_core::env::Env;
 use serde_json::json;
 
-use super::fixtures::{Act, World, event};
-use crate::{JobEnd, system_env};
+use super::fixtures::{Act, JobEnd, World, event};
+use crate::system_env;
 
 fn rows(values: &[u64]) -> Act {
     Act::Rows(values.iter().map(|v| event(0, *v)).collect())

@@ -1,0 +1,100 @@
+//! What an attempt begins with: nothing, or the state of a snapshot given out to the subtasks of now.
+
+use std::collections::BTreeMap;
+
+use rheos_core::element::Epoch;
+use rheos_core::key_group::{KeySelector, key_group};
+use rheos_core::routing::RoutingTable;
+use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::{Batch, Error, Result};
+use rheos_graph::{Edge, Node, Partitioning, TaskSpec};
+
+/// Where a job begins.
+#[derive(Debug, Default)]
+pub enum Beginning {
+    /// At the beginning of its input, without state.
+    #[default]
+    Fresh,
+    /// Without state, and with sources that skip what their input holds by now.
+    EndOfInput,
+    /// Where a snapshot was taken.
+    Restored(RestoredState),
+}
+
+/// A snapshot, read.
+#[derive(Debug, Default)]
+pub struct RestoredState {
+    /// Which.
+    pub epoch: Epoch,
+    /// By the operator's uid: the state of each instance that wrote some.
+    pub operators: BTreeMap<String, Vec<OperatorSnapshot>>,
+    /// Rows that were on their way.
+    pub in_flight: Vec<RestoredRows>,
+}
+
+/// Rows that were on their way from one operator to another.
+#[derive(Debug)]
+pub struct RestoredRows {
+    /// The uid of the operator that sent them.
+    pub from: String,
+    /// The uid of the one that they were on the way to.
+    pub to: String,
+    /// Which of its inputs.
+    pub port: usize,
+    /// Which instance of it.
+    pub receiver: usize,
+    /// The rows.
+    pub batch: Batch,
+}
+
+impl Beginning {
+    /// The epoch that was the last before.
+    pub(crate) fn epoch(&self) -> Epoch {
+        match self {
+            Beginning::Restored(state) => state.epoch,
+            _ => 0,
+        }
+    }
+
+    /// The share of instance `index` of an operator in its state.
+    pub(crate) fn state(&self, node: &Node, task: &TaskSpec, index: usize) -> Option<OperatorSnapshot> {
+        let Beginning::Restored(state) = self else { return None };
+        let all = state.operators.get(&node.uid)?;
+        Some(OperatorSnapshot::redistribute(all, index, task.parallelism, task.routing.groups_of(index)))
+    }
+
+    /// The share of instance `index` in the rows that were on the way to a node: its input, and the rows.
+    pub(crate) fn in_flight(
+        &self,
+        node: &Node,
+        edges: &[(&Edge, &str)],
+        task: &TaskSpec,
+        index: usize,
+        key: &dyn Fn(&Edge) -> Result<Option<Box<dyn KeySelector>>>,
+    ) -> Result<Vec<(usize, Batch)>> {
+        let Beginning::Restored(state) = self else { return Ok(Vec::new()) };
+        let mut mine = Vec::new();
+        for (i, rows) in state.in_flight.iter().filter(|rows| rows.to == node.uid).enumerate() {
+            let edge = edges.iter().find(|(edge, from)| edge.port == rows.port && *from == rows.from).map(|(edge, _)| *edge);
+            let Some(edge) = edge else {
+                let message = format!("rows were on their way from '{}' to '{}', which are not joined now", rows.from, rows.to);
+                return Err(Error::config(message));
+            };
+            let batch = match key(edge)? {
+                Some(mut key) => owned_by(rows.batch.clone(), key.as_mut(), &task.routing, task.parallelism, index)?,
+                None if matches!(edge.partitioning, Partitioning::Rebalance) => (i % task.parallelism == index).then(|| rows.batch.clone()),
+                None => (rows.receiver % task.parallelism == index).then(|| rows.batch.clone()),
+            };
+            mine.extend(batch.map(|batch| (rows.port, batch)));
+        }
+        Ok(mine)
+    }
+}
+
+/// The rows whose key group instance `index` owns.
+fn owned_by(batch: Batch, key: &mut dyn KeySelector, routing: &RoutingTable, parallelism: usize, index: usize) -> Result<Option<Batch>> {
+    let mut hashes = Vec::new();
+    key.hashes(&batch, &mut hashes)?;
+    let owners: Vec<u32> = hashes.iter().map(|hash| routing.owner(key_group(*hash, routing.groups()))).collect();
+    Ok(batch.split(&owners, parallelism)?.swap_remove(index))
+}
