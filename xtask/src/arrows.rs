@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// For each crate of the workspace the crates of the workspace that it may use, in the order in which data meets them.
 /// Tests may use more.
-const ALLOWED: [(&str, &[&str]); 12] = [
+const ALLOWED: [(&str, &[&str]); 13] = [
     ("rheos-core", &[]),
     ("rheos-graph", &["rheos-core"]),
     ("rheos-expr", &["rheos-core"]),
@@ -17,6 +17,7 @@ const ALLOWED: [(&str, &[&str]); 12] = [
     ("rheos-operators", &["rheos-core", "rheos-expr", "rheos-state"]),
     ("rheos-state", &["rheos-core"]),
     ("rheos-exchange", &["rheos-core"]),
+    ("rheos-storage", &["rheos-core"]),
     ("rheos-worker", &["rheos-core", "rheos-graph", "rheos-exchange", "rheos-state"]),
     ("rheos-sql", &["rheos-core", "rheos-graph", "rheos-expr", "rheos-operators"]),
     (
@@ -29,6 +30,7 @@ const ALLOWED: [(&str, &[&str]); 12] = [
             "rheos-operators",
             "rheos-state",
             "rheos-exchange",
+            "rheos-storage",
             "rheos-worker",
             "rheos-sql",
         ],
