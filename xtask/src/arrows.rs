@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// For each crate of the workspace the crates of the workspace that it may use, in the order in which data meets them.
 /// Tests may use more.
-const ALLOWED: [(&str, &[&str]); 13] = [
+const ALLOWED: [(&str, &[&str]); 15] = [
     ("rheos-core", &[]),
     ("rheos-graph", &["rheos-core"]),
     ("rheos-expr", &["rheos-core"]),
@@ -18,7 +18,8 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     ("rheos-state", &["rheos-core"]),
     ("rheos-exchange", &["rheos-core"]),
     ("rheos-checkpoint", &["rheos-core"]),
-    ("rheos-worker", &["rheos-core", "rheos-graph", "rheos-exchange", "rheos-state"]),
+    ("rheos-storage", &["rheos-core"]),
+    ("rheos-worker", &["rheos-core", "rheos-graph", "rheos-exchange", "rheos-state", "rheos-checkpoint"]),
     ("rheos-sql", &["rheos-core", "rheos-graph", "rheos-expr", "rheos-operators"]),
     (
         "rheos",
@@ -30,6 +31,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
             "rheos-operators",
             "rheos-state",
             "rheos-exchange",
+            "rheos-storage",
             "rheos-worker",
             "rheos-sql",
         ],

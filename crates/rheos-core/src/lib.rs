@@ -5,6 +5,7 @@
 //! 3. [`operator::Operator`]s consume elements and emit through a bounded [`collector::Collector`].
 //! 4. Between tasks, rows are routed by [`key_group`]; [`snapshot::OperatorSnapshot`] holds state by the same groups.
 //! 5. A [`sink::Sink`] writes what comes out, and a [`sink::Committer`] makes it visible.
+//! 6. [`storage::Storage`] keeps what must outlive the process.
 //!
 //! Everything that a process must be given rather than take (clock, randomness) comes through [`env::Env`]; everything
 //! that is chosen by name (connectors, operators) through [`registry::Registry`].
@@ -29,6 +30,7 @@ pub mod schema;
 pub mod sink;
 pub mod snapshot;
 pub mod source;
+pub mod storage;
 pub mod testing;
 pub mod text;
 pub mod time;

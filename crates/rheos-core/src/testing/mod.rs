@@ -1,4 +1,4 @@
-//! For tests: drives one operator by hand, with a clock that stands still, and shows changes as text.
+//! For tests: drives one operator by hand, with a clock that stands still, shows changes as text, and stores in memory.
 //!
 //! ```no_run
 //! use rheos_core::testing::{OperatorHarness, changes};
@@ -15,6 +15,8 @@
 
 mod changes;
 mod harness;
+mod memory;
 
 pub use changes::{changes, sorted_changes};
 pub use harness::OperatorHarness;
+pub use memory::MemoryStorage;
