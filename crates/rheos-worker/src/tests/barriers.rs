@@ -11,7 +11,7 @@ use rheos_core::rows::RowBatch;
 use rheos_core::snapshot::OperatorSnapshot;
 use rheos_core::time::{Watermark, WatermarkMerger};
 use rheos_exchange::{ChannelLimits, CoalesceLimits, Inbox, OutEdge, Outbox, Partitioner};
-use rheos_state::typed::ValueState;
+use rheos_state::typed::{StateDescriptor, ValueState};
 
 use super::fixtures::{Event, RunningCount, event};
 use crate::chain::Chain;
@@ -27,7 +27,7 @@ fn rows(keys: &[u64]) -> Element {
 
 /// How often each key was counted, as a snapshot says.
 fn counts(info: &SubtaskInfo, snapshot: &OperatorSnapshot) -> Vec<(u64, u64)> {
-    let state: ValueState<u64, u64> = ValueState::open("counts", info, Some(snapshot)).unwrap();
+    let state: ValueState<u64, u64> = ValueState::open(&StateDescriptor::new("counts"), info, Some(snapshot)).unwrap();
     let mut counts: Vec<(u64, u64)> = state.iter().map(|(k, v)| (*k, *v)).collect();
     counts.sort_unstable();
     counts
