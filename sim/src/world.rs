@@ -324,7 +324,7 @@ impl World {
 fn brief(event: &Event) -> String {
     match event {
         Event::Ack { attempt, epoch, part } => format!("ack {attempt} epoch {epoch} of {}", part.subtask),
-        Event::Ended { attempt, part } => format!("ended {attempt} {}", part.subtask),
+        Event::Ended { attempt, part, .. } => format!("ended {attempt} {}", part.subtask),
         other => format!("{other:?}").chars().take(120).collect(),
     }
 }

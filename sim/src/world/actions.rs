@@ -206,7 +206,9 @@ impl World {
             events.push(Event::Failed { attempt, message: "a worker is lost".into(), restartable: true });
         } else {
             events.push(Event::Deployed { attempt });
-            events.extend(deployment.subtasks.iter().filter_map(|s| s.ended.clone()).map(|part| Event::Ended { attempt, part }));
+            events.extend(
+                deployment.subtasks.iter().filter_map(|s| s.ended.clone().map(|part| Event::Ended { attempt, after: s.last_epoch, part })),
+            );
         }
         events.iter().for_each(|event| self.send_to_master(coordinator, event));
         let delay = self.dice.between(10, 25);

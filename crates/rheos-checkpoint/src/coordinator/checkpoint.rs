@@ -29,6 +29,13 @@ impl Pending {
     }
 }
 
+/// A subtask that has ended.
+pub(super) struct EndedSubtask {
+    /// The last snapshot whose barrier it passed on.
+    after: Epoch,
+    pub(super) part: SubtaskPart,
+}
+
 /// A savepoint that somebody wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wanted {
@@ -91,7 +98,7 @@ impl JobMaster {
         if self.now_ms < pending.deadline_ms {
             return;
         }
-        let came = |id: &SubtaskId| pending.parts.contains_key(id) || self.ended.contains_key(id);
+        let came = |id: &SubtaskId| self.part_of(*id, pending.epoch(), &pending.parts).is_some();
         let missing: Vec<String> = self.subtasks.iter().filter(|s| !came(&s.id)).map(|s| s.id.to_string()).collect();
         let ms = self.config.checkpointing.as_ref().map_or(0, |c| c.timeout_ms);
         self.abort_pending(&format!("no part within {ms} ms from {}", missing.join(", ")));
@@ -115,12 +122,12 @@ impl JobMaster {
         }
     }
 
-    pub(super) fn subtask_ended(&mut self, part: SubtaskPart) {
+    pub(super) fn subtask_ended(&mut self, after: Epoch, part: SubtaskPart) {
         if self.ended.contains_key(&part.subtask) || !self.subtasks.iter().any(|s| s.id == part.subtask) {
             return;
         }
         self.note_tokens(&part);
-        self.ended.insert(part.subtask, part);
+        self.ended.insert(part.subtask, EndedSubtask { after, part });
         if self.ended.len() == self.subtasks.len() {
             self.pending = None;
             self.end(JobEnd::Finished, Gone::Yes);
@@ -145,7 +152,7 @@ impl JobMaster {
     }
 
     fn complete_if_whole(&mut self) {
-        let whole = |p: &Pending| self.subtasks.iter().all(|s| p.parts.contains_key(&s.id) || self.ended.contains_key(&s.id));
+        let whole = |p: &Pending| self.subtasks.iter().all(|s| self.part_of(s.id, p.epoch(), &p.parts).is_some());
         if !self.pending.as_ref().is_some_and(whole) {
             return;
         }
@@ -157,6 +164,12 @@ impl JobMaster {
         self.write_manifest(Arc::new(manifest), WriteFor::Snapshot { stop: pending.stop, alignment_ms, upload_ms });
     }
 
+    /// The part of a subtask for a snapshot, and whether it is its last one: that counts if it has not passed the barrier on.
+    fn part_of<'a>(&'a self, id: SubtaskId, epoch: Epoch, parts: &'a BTreeMap<SubtaskId, SubtaskPart>) -> Option<(&'a SubtaskPart, bool)> {
+        let last = || self.ended.get(&id).filter(|e| e.after < epoch).map(|e| (&e.part, true));
+        parts.get(&id).map(|part| (part, false)).or_else(last)
+    }
+
     /// The manifest of these parts, and of the last parts of all others.
     pub(super) fn manifest(
         &self,
@@ -165,11 +178,7 @@ impl JobMaster {
         started_ms: TimestampMs,
         parts: &BTreeMap<SubtaskId, SubtaskPart>,
     ) -> Manifest {
-        let all: Vec<(&SubtaskPart, bool)> = self
-            .subtasks
-            .iter()
-            .filter_map(|s| parts.get(&s.id).map(|p| (p, false)).or_else(|| self.ended.get(&s.id).map(|p| (p, true))))
-            .collect();
+        let all: Vec<(&SubtaskPart, bool)> = self.subtasks.iter().filter_map(|s| self.part_of(s.id, epoch, parts)).collect();
         let mut tokens = TokenSet::default();
         tokens.extend(self.unconfirmed.iter());
         tokens.extend(all.iter().flat_map(|(part, _)| &part.tokens));

@@ -20,8 +20,8 @@ impl JobMaster {
         match outcome {
             Ok(()) => {
                 self.unconfirmed.remove(&tokens);
-                for part in self.ended.values_mut() {
-                    part.tokens.retain(|t| !tokens.contains(t));
+                for ended in self.ended.values_mut() {
+                    ended.part.tokens.retain(|t| !tokens.contains(t));
                 }
                 if matches!(self.phase, Phase::Running | Phase::Deploying) {
                     self.commit_if_idle();

@@ -59,9 +59,9 @@ impl JobMaster {
         let finished = end == JobEnd::Finished;
         let final_manifest = finished && self.is_durable() && self.latest.as_ref().is_none_or(|m| m.kind != CheckpointKind::Final);
         if finished && !self.is_durable() {
-            for part in self.ended.values() {
-                self.uncovered.remove(&part.tokens);
-                self.unconfirmed.extend(&part.tokens);
+            for ended in self.ended.values() {
+                self.uncovered.remove(&ended.part.tokens);
+                self.unconfirmed.extend(&ended.part.tokens);
             }
         }
         let commit = finished || matches!(end, JobEnd::Stopped { .. });

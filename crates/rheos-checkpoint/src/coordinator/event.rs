@@ -53,10 +53,13 @@ pub enum Event {
         /// Why.
         reason: String,
     },
-    /// A subtask has ended: its last part counts for every later snapshot, and for one under way that it has not acknowledged.
+    /// A subtask has ended: its last part counts for every snapshot whose barrier it has not passed on, also for one under way.
+    /// (For one whose barrier it did pass on only its acknowledgement counts, which may come later than this.)
     Ended {
         /// The attempt.
         attempt: Attempt,
+        /// The last snapshot for which it took state and passed the barrier on; 0 if there was none.
+        after: Epoch,
         /// The last part.
         part: SubtaskPart,
     },

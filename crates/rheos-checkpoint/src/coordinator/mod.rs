@@ -33,9 +33,9 @@ use rheos_core::sink::CommitToken;
 use rheos_core::time::TimestampMs;
 
 use crate::manifest::Manifest;
-use crate::part::{SubtaskId, SubtaskPart};
+use crate::part::SubtaskId;
 use crate::restart::Restarts;
-use checkpoint::{Pending, Wanted};
+use checkpoint::{EndedSubtask, Pending, Wanted};
 use completion::Write;
 pub use config::{Checkpointing, Config, Recovery, Start, Subtask};
 use deletion::JobLog;
@@ -76,7 +76,7 @@ pub struct JobMaster {
     /// The tokens of manifests whose writing failed and that may be, or still come, in the log.
     unsettled: Option<TokenSet>,
     /// The last parts of subtasks of this attempt that have ended.
-    ended: BTreeMap<SubtaskId, SubtaskPart>,
+    ended: BTreeMap<SubtaskId, EndedSubtask>,
     /// The tokens of the latest complete snapshot.
     covered: TokenSet,
     /// Tokens of this attempt that are in no complete snapshot.
@@ -200,7 +200,7 @@ impl JobMaster {
             Event::Deployed { attempt } if attempt == self.attempt => self.deployed(),
             Event::Ack { attempt, epoch, part } if attempt == self.attempt => self.ack(epoch, part),
             Event::Declined { attempt, epoch, subtask, reason } if attempt == self.attempt => self.declined(epoch, subtask, &reason),
-            Event::Ended { attempt, part } if attempt == self.attempt => self.subtask_ended(part),
+            Event::Ended { attempt, after, part } if attempt == self.attempt => self.subtask_ended(after, part),
             Event::Failed { attempt, message, restartable } if attempt == self.attempt => self.fail(message, restartable),
             // Of another attempt.
             Event::Stopped { .. }

@@ -69,7 +69,8 @@ impl Script {
             }
             "deployed" => self.event(Event::Deployed { attempt: number(1) }),
             "ack" => self.event(Event::Ack { attempt: number(1), epoch: number(2), part: part(words[3], &words[4..]) }),
-            "ended" => self.event(Event::Ended { attempt: number(1), part: part(words[2], &words[3..]) }),
+            // The epoch is the last one whose barrier it has passed on.
+            "ended" => self.event(Event::Ended { attempt: number(1), after: number(2), part: part(words[3], &words[4..]) }),
             "declined" => {
                 let subtask = subtask(words[3]).id;
                 self.event(Event::Declined { attempt: number(1), epoch: number(2), subtask, reason: rest(4) });
