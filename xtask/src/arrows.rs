@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// For each crate of the workspace the crates of the workspace that it may use, in the order in which data meets them.
 /// Tests may use more.
-const ALLOWED: [(&str, &[&str]); 15] = [
+const ALLOWED: [(&str, &[&str]); 16] = [
     ("rheos-core", &[]),
     ("rheos-graph", &["rheos-core"]),
     ("rheos-expr", &["rheos-core"]),
@@ -31,12 +31,14 @@ const ALLOWED: [(&str, &[&str]); 15] = [
             "rheos-operators",
             "rheos-state",
             "rheos-exchange",
+            "rheos-checkpoint",
             "rheos-storage",
             "rheos-worker",
             "rheos-sql",
         ],
     ),
     ("rheos-cli", &["rheos-core", "rheos"]),
+    ("rheos-sim", &["rheos-core", "rheos-checkpoint"]),
     ("xtask", &[]),
 ];
 

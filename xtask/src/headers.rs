@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 /// The folders with sources.
-const FOLDERS: [&str; 3] = ["crates", "xtask", "tests"];
+const FOLDERS: [&str; 4] = ["crates", "sim", "xtask", "tests"];
 
 /// Looks at the first line of every `.rs` file.
 pub(crate) fn check(root: &Path) -> Result<()> {

@@ -13,6 +13,7 @@
 
 pub mod alignment;
 pub mod barrier;
+pub mod coordinator;
 pub mod data;
 pub mod log;
 pub mod manifest;
@@ -23,6 +24,7 @@ mod testing;
 
 pub use alignment::{Alignment, Step};
 pub use barrier::{Barrier, CheckpointKind};
+pub use coordinator::JobMaster;
 pub use data::{Bytes, DataHandle, SegmentHandle, SegmentKind};
 pub use manifest::{InFlight, JobInfo, ListState, Manifest, OperatorState, SubtaskState};
 pub use part::{OperatorPart, PartStats, SubtaskId, SubtaskPart};

@@ -43,6 +43,10 @@ pub struct Manifest {
     pub started_ms: TimestampMs,
     /// When its last part had come.
     pub completed_ms: TimestampMs,
+    /// Whether its files belong to another snapshot, from which the job was started: they are not deleted with this one, and no
+    /// later one may build on them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub borrowed: bool,
     /// The job graph, which a plain restore runs. Opaque here.
     pub plan: serde_json::Value,
     /// The state of each operator, by its uid.
@@ -145,6 +149,13 @@ impl Manifest {
         self.handles().filter(|h| h.file_name().is_none_or(|name| seen.insert(name.to_string()))).map(DataHandle::len).sum()
     }
 
+    /// The bytes of those of its files that are among `names`.
+    pub fn bytes_of(&self, names: &BTreeSet<&str>) -> u64 {
+        let mut seen = BTreeSet::new();
+        let among = |h: &&DataHandle| h.file_name().is_some_and(|name| names.contains(name) && seen.insert(name.to_string()));
+        self.handles().filter(among).map(DataHandle::len).sum()
+    }
+
     /// How many rows the barrier overtook.
     pub fn in_flight_rows(&self) -> u64 {
         self.operators.values().flat_map(|o| o.subtasks.values()).flat_map(|s| &s.in_flight).map(|f| f.rows).sum()
@@ -216,6 +227,7 @@ mod tests {
             kind: CheckpointKind::Checkpoint,
             started_ms: 10,
             completed_ms: 20,
+            borrowed: false,
             plan: json!({"nodes": []}),
             operators: [("count".to_string(), operator)].into(),
             tokens: vec![CommitToken { sink: "s".into(), epoch: 7, payload: json!("part-0") }],

@@ -23,8 +23,9 @@ impl std::fmt::Display for SubtaskId {
 
 /// The part of one subtask.
 ///
-/// Files: a part may name files that the same subtask named in its part of the snapshot right before (completed or not), or in
-/// the manifest that it was restored from, and new ones. Older ones may have been deleted meanwhile.
+/// Files: a part may name new files and those that the same subtask named in its part of the checkpoint right before, completed
+/// or not (savepoints do not count), or, if there was none, of the manifest that it was restored from. Older ones may have been
+/// deleted meanwhile. It names new ones alone where the barrier says `full`.
 ///
 /// Tokens are cumulative: a subtask repeats what it prepared for earlier snapshots until it is told that one of them, or a
 /// later one, is complete.

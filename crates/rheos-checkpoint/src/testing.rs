@@ -17,6 +17,7 @@ pub(crate) fn manifest(generation: u64, epoch: u64) -> Manifest {
         kind: CheckpointKind::Checkpoint,
         started_ms: 0,
         completed_ms: 0,
+        borrowed: false,
         plan: Value::Null,
         operators: Default::default(),
         tokens: Vec::new(),

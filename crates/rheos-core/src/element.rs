@@ -21,6 +21,18 @@ pub enum Element {
     End,
 }
 
+/// What a snapshot is taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckpointKind {
+    /// For recovery; the last few are kept.
+    Checkpoint,
+    /// Asked for by somebody, aligned and whole; kept until somebody deletes it.
+    Savepoint,
+    /// Taken when all subtasks had ended: there is nothing to go on with, only tokens to commit.
+    Final,
+}
+
 /// The cut of one snapshot in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Barrier {
@@ -29,14 +41,16 @@ pub struct Barrier {
     /// From this moment on, in milliseconds since the epoch, the barrier may overtake rows, which then become part of the snapshot;
     /// `None`: never.
     pub overtake_from_ms: Option<TimestampMs>,
-    /// Whether every state is to be whole in the snapshot, without reference to one before.
+    /// What the snapshot is for. Later ones must not build on the files of a savepoint: somebody may delete it.
+    pub kind: CheckpointKind,
+    /// Whether every state is to be whole in the snapshot, without reference to one before. In a savepoint it always is.
     pub full: bool,
 }
 
 impl Barrier {
     /// A barrier that never overtakes.
     pub fn aligned(epoch: Epoch) -> Self {
-        Barrier { epoch, overtake_from_ms: None, full: false }
+        Barrier { epoch, overtake_from_ms: None, kind: CheckpointKind::Checkpoint, full: false }
     }
 
     /// Whether it may overtake rows now.

@@ -2,13 +2,14 @@
 
 use super::Step::{Abandon, Complete, HoldBack, ReleaseAll, Snapshot};
 use super::*;
+use crate::barrier::CheckpointKind;
 
 fn never(epoch: Epoch) -> Barrier {
-    Barrier { epoch, overtake_from_ms: None, full: false }
+    Barrier { epoch, overtake_from_ms: None, kind: CheckpointKind::Checkpoint, full: false }
 }
 
 fn from(epoch: Epoch, ms: TimestampMs) -> Barrier {
-    Barrier { epoch, overtake_from_ms: Some(ms), full: false }
+    Barrier { epoch, overtake_from_ms: Some(ms), kind: CheckpointKind::Checkpoint, full: false }
 }
 
 fn recording(alignment: &Alignment) -> Vec<usize> {

@@ -70,8 +70,12 @@ impl LogContents {
 
     /// The latest snapshot: the highest manifest that no fresh start hides.
     pub fn latest(&self) -> Option<(u64, &Manifest)> {
-        let fresh = self.claims().rfind(|c| c.start == StartKind::Fresh).map_or(0, |c| c.generation);
-        self.manifests().next_back().filter(|(position, _)| *position > fresh)
+        self.manifests().next_back().filter(|(position, _)| *position > self.hidden_below())
+    }
+
+    /// The position of the last fresh start, which hides what is below; 0 if there is none.
+    pub fn hidden_below(&self) -> u64 {
+        self.claims().rfind(|c| c.start == StartKind::Fresh).map_or(0, |c| c.generation)
     }
 
     /// The highest epoch that occurs; 0 if none does.

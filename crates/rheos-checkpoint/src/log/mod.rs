@@ -36,4 +36,4 @@ mod retention;
 pub use appender::{Appended, Appender, Occupant};
 pub use contents::{Listing, LogContents};
 pub use record::{Claim, FILES, LOG, Record, StartKind, file_generation, file_name, record_name, record_position};
-pub use retention::{Retained, RetainedManifest, Retirement};
+pub use retention::{Retained, RetainedManifest};

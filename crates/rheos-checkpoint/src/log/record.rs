@@ -82,6 +82,17 @@ impl Record {
         serde_json::to_vec(self).map_err(|e| Error::bug("a record of the log cannot be written as JSON").caused_by(e))
     }
 
+    /// The JSON of the record of a manifest.
+    pub fn encode_manifest(manifest: &Manifest) -> Result<Vec<u8>> {
+        #[derive(Serialize)]
+        #[serde(tag = "record", rename_all = "snake_case")]
+        enum Borrowed<'a> {
+            Manifest(&'a Manifest),
+        }
+        serde_json::to_vec(&Borrowed::Manifest(manifest))
+            .map_err(|e| Error::bug(format!("the manifest of epoch {} cannot be written as JSON", manifest.epoch)).caused_by(e))
+    }
+
     /// Reads a record; `name` is the file's, for the error.
     pub fn decode(name: &str, bytes: &[u8]) -> Result<Record> {
         let mut value: serde_json::Value =

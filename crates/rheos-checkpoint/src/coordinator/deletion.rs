@@ -1,0 +1,67 @@
+//! Deleting what is no longer retained, in the background: first manifests, then the files that only they named.
+
+use std::collections::BTreeSet;
+
+use crate::coordinator::requests::{Purpose, Request, TRIES};
+use crate::coordinator::{JobMaster, StorageOp, StorageOutcome};
+use crate::log::{Appender, Listing, Record, Retained, record_name};
+
+/// The log of the job as its claimant knows it.
+pub(super) struct JobLog {
+    pub(super) appender: Appender,
+    pub(super) retained: Retained,
+    /// Manifests that are being deleted.
+    dropping: BTreeSet<u64>,
+}
+
+impl JobLog {
+    pub(super) fn new(appender: Appender, retained: Retained) -> Self {
+        JobLog { appender, retained, dropping: BTreeSet::new() }
+    }
+}
+
+impl JobMaster {
+    /// Deletes the manifests that have dropped out.
+    pub(super) fn drop_excess(&mut self) {
+        let (Some(log), Some(settings)) = (&mut self.log, &self.config.checkpointing) else { return };
+        for position in log.retained.excess(settings.retained) {
+            let Some(manifest) = log.retained.get(position) else { continue };
+            let name = record_name(position);
+            let op = match Record::encode(&Record::Retired { generation: manifest.generation, epoch: manifest.epoch }) {
+                Ok(bytes) if manifest.before_claim => StorageOp::Replace(name, bytes),
+                _ => StorageOp::Delete(name),
+            };
+            if log.dropping.insert(position) {
+                self.requests.make_in_bulk(Purpose::DropManifest(position), op);
+            }
+        }
+    }
+
+    pub(super) fn deletion_done(&mut self, request: Request, outcome: StorageOutcome) {
+        let Some(log) = &mut self.log else { return };
+        if let StorageOutcome::Failed(_) = outcome {
+            if request.tries + 1 < TRIES {
+                self.requests.repeat(request, self.now_ms);
+            } else if let Purpose::DropManifest(position) = request.purpose {
+                // Again when the next one drops out.
+                log.dropping.remove(&position);
+            }
+            return;
+        }
+        let files = match (request.purpose, outcome) {
+            (Purpose::ListFiles, StorageOutcome::Names(names)) => {
+                let mut named = log.retained.files();
+                named.extend(self.latest.iter().flat_map(|m| m.files()).map(str::to_string));
+                Listing::of(names.iter().map(String::as_str)).orphans(log.appender.generation(), &named)
+            }
+            (Purpose::DropManifest(position), _) => {
+                log.dropping.remove(&position);
+                log.retained.deleted(position)
+            }
+            _ => Vec::new(),
+        };
+        for file in files {
+            self.requests.make_in_bulk(Purpose::DropFile, StorageOp::Delete(file));
+        }
+    }
+}
