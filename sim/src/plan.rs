@@ -68,7 +68,7 @@ impl Plan {
             checkpointing: Checkpointing {
                 interval_ms: dice.between(20, 80),
                 min_pause_ms: dice.between(0, 20),
-                timeout_ms: dice.between(60, 250),
+                timeout_ms: dice.between(200, 600),
                 tolerable_failures: dice.between(0, 3) as u32,
                 retained: dice.between(1, 3) as usize,
                 aligned_timeout_ms,

@@ -83,7 +83,10 @@ impl Storage {
         self.files.insert(name.to_string(), bytes.to_vec());
         let Some(position) = record_position(name) else { return Ok((StorageOutcome::Done, None)) };
         match Record::decode(name, bytes) {
-            Ok(Record::Claim(_)) => self.highest_claim = self.highest_claim.max(position),
+            // A claim that came so late that it fills the place of a deleted record is void: its coordinator will see that.
+            Ok(Record::Claim(_)) if self.files.keys().filter_map(|n| record_position(n)).max() == Some(position) => {
+                self.highest_claim = position;
+            }
             Ok(Record::Manifest(manifest)) => {
                 self.check_manifest(position, &manifest)?;
                 return Ok((StorageOutcome::Done, Some(manifest)));

@@ -189,9 +189,18 @@ impl World {
         Ok(())
     }
 
+    /// Whether its coordinator has gone on to a later attempt.
+    fn runs_later(&self, (coordinator, attempt): RunId) -> bool {
+        self.runs.range((coordinator, attempt + 1)..).next().is_some_and(|((c, _), _)| *c == coordinator)
+    }
+
     /// Tells the master how a run is, again and again.
     pub(super) fn supervise(&mut self, run: RunId) {
         let (coordinator, attempt) = run;
+        if self.runs.get(&run).is_some_and(|d| d.stopped) && self.runs_later(run) {
+            self.runs.remove(&run);
+            return;
+        }
         let Some(deployment) = self.runs.get_mut(&run) else { return };
         let master = &self.coordinators[coordinator];
         if master.dead || master.end.is_some() {

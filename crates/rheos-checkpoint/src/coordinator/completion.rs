@@ -59,6 +59,7 @@ impl JobMaster {
             }
             (Purpose::PutManifest, outcome) => {
                 if let StorageOutcome::Failed(reason) = outcome {
+                    log.contested = true;
                     write.reason = reason;
                 }
                 let look = StorageOp::Get(log.appender.name());
@@ -100,7 +101,7 @@ impl JobMaster {
     /// The manifest stands at the position before the next one.
     fn remember(&mut self, manifest: Arc<Manifest>) {
         if let Some(log) = &mut self.log {
-            log.retained.insert(log.appender.position() - 1, &manifest, false);
+            log.retained.insert(log.appender.position() - 1, &manifest, std::mem::take(&mut log.contested));
         }
         self.unsettled = None;
         self.covered.clear();

@@ -10,13 +10,15 @@ use crate::log::{Appender, Listing, Record, Retained, record_name};
 pub(super) struct JobLog {
     pub(super) appender: Appender,
     pub(super) retained: Retained,
+    /// Whether the outcome of a write to the next position was not known: that write may still come.
+    pub(super) contested: bool,
     /// Manifests that are being deleted.
     dropping: BTreeSet<u64>,
 }
 
 impl JobLog {
     pub(super) fn new(appender: Appender, retained: Retained) -> Self {
-        JobLog { appender, retained, dropping: BTreeSet::new() }
+        JobLog { appender, retained, contested: false, dropping: BTreeSet::new() }
     }
 }
 
@@ -28,7 +30,7 @@ impl JobMaster {
             let Some(manifest) = log.retained.get(position) else { continue };
             let name = record_name(position);
             let op = match Record::encode(&Record::Retired { generation: manifest.generation, epoch: manifest.epoch }) {
-                Ok(bytes) if manifest.before_claim => StorageOp::Replace(name, bytes),
+                Ok(bytes) if manifest.keep_place => StorageOp::Replace(name, bytes),
                 _ => StorageOp::Delete(name),
             };
             if log.dropping.insert(position) {

@@ -21,7 +21,8 @@
 //! **Deleting.** Claims are never deleted: a coordinator that slept could fill the position of a deleted claim, and so complete
 //! a snapshot that nobody who came after it knows of. For the same reason a manifest that stands right before a claim is not
 //! deleted but replaced by a small `retired` record: the coordinator that wrote it may not have had its reply and still be
-//! trying. (The second listing of a new coordinator is for the same case: its claim may have been on the way so long that
+//! trying. The same is done where a coordinator knows of a write to that position whose outcome it never learned, which may come
+//! late. (The second listing of a new coordinator is for the same case: its claim may have been on the way so long that
 //! the position was filled and deleted meanwhile.) All other manifests may be deleted: whoever wrote them has gone past them.
 //!
 //! **Files** are deleted after the manifests that named them, and only if no retained manifest names them; files of lower

@@ -19,8 +19,8 @@ pub struct RetainedManifest {
     pub files: BTreeSet<String>,
     /// Whether the files belong to another snapshot.
     pub borrowed: bool,
-    /// Whether a claim stands right behind it, so that its place in the log must stay occupied.
-    pub before_claim: bool,
+    /// Whether its place in the log must stay occupied: a claim stands right behind it, or an earlier write to it may still come.
+    pub keep_place: bool,
 }
 
 /// The manifests that exist, by position. Those that drop out stay in it until they are known to be deleted, so that no file
@@ -32,10 +32,10 @@ pub struct Retained {
 
 impl Retained {
     /// Adds the manifest at a position.
-    pub fn insert(&mut self, position: u64, manifest: &Manifest, before_claim: bool) {
+    pub fn insert(&mut self, position: u64, manifest: &Manifest, keep_place: bool) {
         let files = manifest.files().into_iter().map(str::to_string).collect();
         let Manifest { generation, epoch, kind, borrowed, .. } = *manifest;
-        self.manifests.insert(position, RetainedManifest { generation, epoch, kind, files, borrowed, before_claim });
+        self.manifests.insert(position, RetainedManifest { generation, epoch, kind, files, borrowed, keep_place });
     }
 
     /// The manifest at a position.
