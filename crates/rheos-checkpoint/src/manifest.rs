@@ -92,15 +92,20 @@ pub struct ListState {
     pub items: Vec<Bytes>,
 }
 
-/// Rows of one channel that the barrier overtook.
+/// Rows of one channel that the barrier overtook. Those that had left their sender are in the state of the operator that they were
+/// on the way to, and go before the others, which are in the state of the sender.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InFlight {
     /// The uid of the operator that sent them.
     pub from: String,
-    /// The input port that they were on the way to.
+    /// The uid of the operator that they were on the way to.
+    pub to: String,
+    /// Which of its inputs.
     pub port: usize,
     /// Which instance of the sender.
     pub sender: usize,
+    /// Which instance of the receiver.
+    pub receiver: usize,
     /// The rows, encoded.
     pub data: DataHandle,
     /// How many there are.
@@ -213,7 +218,7 @@ mod tests {
             finished: false,
             keyed: [("counts".to_string(), vec![segment(SegmentKind::Base, "files/1-a"), segment(SegmentKind::Delta, "files/1-b")])].into(),
             lists: [("rules".to_string(), ListState { kind: ListKind::Broadcast, items: vec![Bytes(vec![1])] })].into(),
-            in_flight: vec![InFlight { from: "source".into(), port: 0, sender: 1, data: DataHandle::inline(vec![9; 3]), rows: 3 }],
+            in_flight: vec![InFlight { from: "source".into(), to: "count".into(), port: 0, sender: 1, receiver: 0, data: DataHandle::inline(vec![9; 3]), rows: 3 }],
         };
         let again =
             SubtaskState { keyed: [("counts".to_string(), vec![segment(SegmentKind::Base, "files/1-a")])].into(), ..Default::default() };

@@ -13,6 +13,7 @@
 //! This crate knows nothing of threads, sockets, SQL or files.
 
 pub mod batch;
+pub mod batch_bytes;
 pub mod changelog;
 pub mod collector;
 pub mod connector;
