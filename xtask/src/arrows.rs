@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// For each crate of the workspace the crates of the workspace that it may use, in the order in which data meets them.
 /// Tests may use more.
-const ALLOWED: [(&str, &[&str]); 16] = [
+const ALLOWED: [(&str, &[&str]); 17] = [
     ("rheos-core", &[]),
     ("rheos-graph", &["rheos-core"]),
     ("rheos-expr", &["rheos-core"]),
@@ -19,6 +19,7 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     ("rheos-exchange", &["rheos-core"]),
     ("rheos-checkpoint", &["rheos-core"]),
     ("rheos-storage", &["rheos-core"]),
+    ("rheos-coordinator", &["rheos-core", "rheos-graph", "rheos-exchange", "rheos-checkpoint"]),
     ("rheos-worker", &["rheos-core", "rheos-graph", "rheos-exchange", "rheos-state", "rheos-checkpoint"]),
     ("rheos-sql", &["rheos-core", "rheos-graph", "rheos-expr", "rheos-operators"]),
     (
@@ -33,6 +34,7 @@ const ALLOWED: [(&str, &[&str]); 16] = [
             "rheos-exchange",
             "rheos-checkpoint",
             "rheos-storage",
+            "rheos-coordinator",
             "rheos-worker",
             "rheos-sql",
         ],

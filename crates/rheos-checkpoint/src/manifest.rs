@@ -47,6 +47,9 @@ pub struct Manifest {
     /// later one may build on them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub borrowed: bool,
+    /// Where its files are, if not in the folder of the log that it is in: a path or URL of another job's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_in: Option<String>,
     /// The job graph, which a plain restore runs. Opaque here.
     pub plan: serde_json::Value,
     /// The state of each operator, by its uid.
@@ -233,6 +236,7 @@ mod tests {
             started_ms: 10,
             completed_ms: 20,
             borrowed: false,
+            files_in: None,
             plan: json!({"nodes": []}),
             operators: [("count".to_string(), operator)].into(),
             tokens: vec![CommitToken { sink: "s".into(), epoch: 7, payload: json!("part-0") }],

@@ -16,7 +16,7 @@ use rheos_sql::{SqlError, SqlResult, explain, optimizer};
 
 use crate::collect::{self, ResultEvent};
 use crate::running::Running;
-use crate::settings::{KNOWN, Settings};
+use crate::settings::{self, Settings};
 use crate::{ChangelogMode, Result, Schema};
 
 /// Names and settings of one user's work.
@@ -90,7 +90,7 @@ impl Session {
 
     /// The keys that can be set: key, default, meaning.
     pub fn known_settings() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-        KNOWN.into_iter()
+        settings::known()
     }
 
     /// The connectors and formats of this binary.

@@ -2,18 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use crate::checkpointing::{self, Durability};
 use rheos_core::connector::parse_duration_ms;
 use rheos_expr::EvalConfig;
 use rheos_sql::lower::LowerOptions;
 use rheos_sql::{SqlError, SqlResult};
 
 /// A key that Rheos obeys: key, default, meaning.
-pub(crate) const KNOWN: [(&str, &str, &str); 4] = [
+const PLANNING: [(&str, &str, &str); 4] = [
     ("parallelism.default", "1", "how many subtasks an operator runs as; 'auto' is the number of cores"),
     ("pipeline.auto-watermark-interval", "batch", "0 lets a watermark follow each row that advances it; anything else, each batch"),
     ("pipeline.name", "", "the job's name"),
     ("table.local-time-zone", "UTC", "the zone in which TIMESTAMP_LTZ is read and shown"),
 ];
+
+/// All keys that Rheos obeys: key, default, meaning.
+pub(crate) fn known() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    PLANNING.into_iter().chain(checkpointing::KNOWN)
+}
 
 /// Key and value pairs, checked when they are set.
 #[derive(Debug, Clone, Default)]
@@ -34,10 +40,17 @@ impl Settings {
             "table.local-time-zone" if !rheos_expr::is_time_zone(value) => {
                 return wrong("time zone such as 'UTC', 'Europe/Berlin' or '+02:00'");
             }
-            _ if KNOWN.iter().any(|k| k.0 == key) => {}
+            _ if known().any(|k| k.0 == key) || key.starts_with("s3.") => {}
             _ => note = Some(format!("'{key}' is kept, but nothing in Rheos uses it yet")),
         }
-        self.values.insert(key.to_string(), value.to_string());
+        let before = self.values.insert(key.to_string(), value.to_string());
+        if let Err(error) = Durability::of(self) {
+            match before {
+                Some(before) => self.values.insert(key.to_string(), before),
+                None => self.values.remove(key),
+            };
+            return Err(error);
+        }
         Ok(note)
     }
 

@@ -192,6 +192,7 @@ impl JobMaster {
             started_ms,
             completed_ms: self.now_ms,
             borrowed: false,
+            files_in: None,
             plan: self.config.plan.clone(),
             operators: assemble(all),
             tokens: tokens.to_vec(),
