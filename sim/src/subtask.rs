@@ -177,7 +177,15 @@ impl Subtask {
         let Part { mut state, in_flight, tokens } = self.part.take()?;
         for (port, rows) in in_flight {
             let data = DataHandle::inline(serde_json::to_vec(&rows).unwrap_or_default());
-            state.in_flight.push(InFlight { from: String::new(), to: String::new(), port, sender: self.inputs[port], receiver: 0, data, rows: rows.len() as u64 });
+            state.in_flight.push(InFlight {
+                from: String::new(),
+                to: String::new(),
+                port,
+                sender: self.inputs[port],
+                receiver: 0,
+                data,
+                rows: rows.len() as u64,
+            });
         }
         Some(self.part_of(state, tokens))
     }

@@ -221,7 +221,15 @@ mod tests {
             finished: false,
             keyed: [("counts".to_string(), vec![segment(SegmentKind::Base, "files/1-a"), segment(SegmentKind::Delta, "files/1-b")])].into(),
             lists: [("rules".to_string(), ListState { kind: ListKind::Broadcast, items: vec![Bytes(vec![1])] })].into(),
-            in_flight: vec![InFlight { from: "source".into(), to: "count".into(), port: 0, sender: 1, receiver: 0, data: DataHandle::inline(vec![9; 3]), rows: 3 }],
+            in_flight: vec![InFlight {
+                from: "source".into(),
+                to: "count".into(),
+                port: 0,
+                sender: 1,
+                receiver: 0,
+                data: DataHandle::inline(vec![9; 3]),
+                rows: 3,
+            }],
         };
         let again =
             SubtaskState { keyed: [("counts".to_string(), vec![segment(SegmentKind::Base, "files/1-a")])].into(), ..Default::default() };

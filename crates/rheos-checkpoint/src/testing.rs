@@ -18,7 +18,7 @@ pub(crate) fn manifest(generation: u64, epoch: u64) -> Manifest {
         started_ms: 0,
         completed_ms: 0,
         borrowed: false,
-            files_in: None,
+        files_in: None,
         plan: Value::Null,
         operators: Default::default(),
         tokens: Vec::new(),

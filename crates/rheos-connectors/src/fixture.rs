@@ -54,6 +54,7 @@ pub(crate) fn project(mut table: TableSpec, paths: &[&[usize]]) -> TableSpec {
 pub(crate) fn context(index: usize, parallelism: usize) -> OperatorContext {
     OperatorContext {
         subtask: SubtaskInfo {
+            job: String::new(),
             uid: "sink-1".into(),
             name: "sink".into(),
             index,

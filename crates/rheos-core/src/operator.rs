@@ -32,6 +32,8 @@ pub enum Progress {
 /// Which instance of which operator this is.
 #[derive(Debug, Clone)]
 pub struct SubtaskInfo {
+    /// The job's id, the same over all its restarts; empty for a job that is never restored.
+    pub job: String,
     /// The operator's stable id, by which its state is found again.
     pub uid: String,
     /// The operator's name for people.

@@ -14,6 +14,7 @@ use rheos_state::typed::{StateDescriptor, StateKey, TimeDomain, Ttl, ValueState}
 
 fn subtask() -> SubtaskInfo {
     SubtaskInfo {
+        job: String::new(),
         uid: "speed".into(),
         name: "Speed".into(),
         index: 0,

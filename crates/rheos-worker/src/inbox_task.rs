@@ -49,7 +49,7 @@ pub(crate) struct Snapshots {
     pub(crate) reports: Reports,
     pub(crate) recorded: Recorded,
     /// The part that is not whole yet.
-    pub(crate) open: Option<(Epoch, TakenPart, Vec<Overtaken>)>,
+    pub(crate) open: Option<(Barrier, TakenPart, Vec<Overtaken>)>,
     /// When the first barrier of the snapshot came that is being aligned.
     pub(crate) aligning_since_ns: Option<u64>,
     /// The last epoch that was heard of.
@@ -211,13 +211,13 @@ impl InboxTask {
                     let clock = Arc::clone(&self.clock);
                     let part = self.snapshots.take(&mut self.chain, barrier, || clock.monotonic_ns())?;
                     let overtaken = self.output.barrier(barrier).await?;
-                    self.snapshots.open = Some((barrier.epoch, part, overtaken));
+                    self.snapshots.open = Some((barrier, part, overtaken));
                 }
                 Step::Complete(epoch) => {
                     let recorded = self.snapshots.recorded.take(epoch);
-                    if let Some((_, mut part, overtaken)) = self.snapshots.open.take().filter(|(of, ..)| *of == epoch) {
+                    if let Some((barrier, mut part, overtaken)) = self.snapshots.open.take().filter(|(of, ..)| of.epoch == epoch) {
                         part.in_flight = self.snapshots.origins.in_flight(recorded, overtaken);
-                        tell(&self.snapshots.reports, TaskEvent::Taken { epoch, part: Box::new(part) });
+                        tell(&self.snapshots.reports, TaskEvent::Taken { barrier, part: Box::new(part) });
                     }
                 }
             }

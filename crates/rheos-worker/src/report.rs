@@ -1,7 +1,7 @@
 //! What the subtasks of a job tell whoever runs it.
 
 use rheos_core::Error;
-use rheos_core::element::Epoch;
+use rheos_core::element::Barrier;
 use tokio::sync::mpsc;
 
 use crate::part::TakenPart;
@@ -11,8 +11,8 @@ use crate::part::TakenPart;
 pub enum TaskEvent {
     /// It has taken its part of a snapshot; nothing of it is stored yet.
     Taken {
-        /// Which snapshot.
-        epoch: Epoch,
+        /// The barrier of the snapshot.
+        barrier: Barrier,
         /// The part.
         part: Box<TakenPart>,
     },

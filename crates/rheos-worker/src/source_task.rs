@@ -142,7 +142,7 @@ impl SourceTask {
         let overtaken = output.barrier(barrier).await?;
         output.take_hurry();
         part.in_flight = snapshots.origins.in_flight(Default::default(), overtaken);
-        tell(&snapshots.reports, TaskEvent::Taken { epoch: barrier.epoch, part: Box::new(part) });
+        tell(&snapshots.reports, TaskEvent::Taken { barrier, part: Box::new(part) });
         Ok(())
     }
 

@@ -333,6 +333,7 @@ impl Wiring<'_> {
         let parallelism = task.parallelism;
         OperatorContext {
             subtask: SubtaskInfo {
+                job: self.options.job_id.clone(),
                 uid: node.uid.clone(),
                 name: node.name.clone(),
                 index,

@@ -187,7 +187,10 @@ mod tests {
         assert_eq!((d.checkpointing.interval_ms, d.checkpointing.aligned_timeout_ms), (3_000, Some(30_000)));
         assert_eq!(d.recovery, Recovery::Rollback);
         assert_eq!(d.restart, Some(RestartStrategy::FixedDelay { attempts: 7, delay_ms: 1_000 }));
-        assert_eq!(durability(&[("execution.checkpointing.mode", "AT_LEAST_ONCE"), (RECOVERY, "precise")]).unwrap().recovery, Recovery::Precise);
+        assert_eq!(
+            durability(&[("execution.checkpointing.mode", "AT_LEAST_ONCE"), (RECOVERY, "precise")]).unwrap().recovery,
+            Recovery::Precise
+        );
     }
 
     #[test]

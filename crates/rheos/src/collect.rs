@@ -1,13 +1,19 @@
 //! The sink that brings a query's rows to whoever asked.
+//!
+//! Where the job takes snapshots, rows wait until the one that they belong to is complete (if a restart is to show none twice): they
+//! are what the sink prepares and its committer hands out. They wait in this process: what it had not handed out when it
+//! died is lost to a reader that outlives it. A table as sink loses nothing.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rheos_core::changelog::ChangelogMode;
 use rheos_core::connector::{ConnectorInfo, TableSpec};
 use rheos_core::element::Epoch;
 use rheos_core::operator::OperatorContext;
-use rheos_core::sink::{CommitToken, Sink, SinkDescription, SinkFactory};
+use rheos_core::sink::{CommitToken, Committer, Sink, SinkDescription, SinkFactory};
 use rheos_core::time::TimestampMs;
 use rheos_core::{Batch, ColumnBatch, Error, Result};
 
@@ -26,18 +32,44 @@ pub enum ResultEvent {
     Watermark(TimestampMs),
 }
 
-/// The connector for one query, and where its rows come out.
-pub(crate) fn connector() -> (ConnectorInfo, Receiver<ResultEvent>) {
-    let (sender, receiver) = sync_channel(QUEUED_BATCHES);
-    let sink = Some(Arc::new(Collect { sender }) as Arc<dyn SinkFactory>);
-    (
-        ConnectorInfo { name: CONNECTOR, doc: "internal: a query's result", options: vec![], takes_format: false, source: None, sink },
-        receiver,
-    )
+/// Results that wait for their snapshot, where they are to wait.
+#[derive(Clone, Default)]
+pub(crate) struct Held(Arc<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    holds: AtomicBool,
+    next: AtomicU64,
+    prepared: Mutex<BTreeMap<u64, Vec<ResultEvent>>>,
 }
 
+impl Held {
+    /// Whether results wait from now on: to be said before the job starts.
+    pub(crate) fn set(&self, holds: bool) {
+        self.0.holds.store(holds, Ordering::Relaxed);
+    }
+}
+
+/// The connector for one query, where its rows come out, and where they may wait.
+pub(crate) fn connector() -> (ConnectorInfo, Receiver<ResultEvent>, Held) {
+    let (sender, receiver) = sync_channel(QUEUED_BATCHES);
+    let held = Held::default();
+    let sink = Some(Arc::new(Collect { sender, held: held.clone() }) as Arc<dyn SinkFactory>);
+    let info =
+        ConnectorInfo { name: CONNECTOR, doc: "internal: a query's result", options: vec![], takes_format: false, source: None, sink };
+    (info, receiver, held)
+}
+
+#[derive(Clone)]
 struct Collect {
     sender: SyncSender<ResultEvent>,
+    held: Held,
+}
+
+impl Collect {
+    fn send(&self, event: ResultEvent) -> Result<()> {
+        self.sender.send(event).map_err(|_| Error::restart("nobody reads the query's result any more"))
+    }
 }
 
 impl SinkFactory for Collect {
@@ -45,31 +77,67 @@ impl SinkFactory for Collect {
         Ok(SinkDescription { accepts: ChangelogMode::Retract })
     }
 
-    fn writer(&self, _table: &TableSpec, _context: &OperatorContext) -> Result<Box<dyn Sink>> {
-        Ok(Box::new(CollectWriter { sender: self.sender.clone() }))
+    fn writer(&self, _table: &TableSpec, context: &OperatorContext) -> Result<Box<dyn Sink>> {
+        let holds = self.held.0.holds.load(Ordering::Relaxed);
+        Ok(Box::new(CollectWriter { collect: self.clone(), uid: context.subtask.uid.clone(), waiting: holds.then(Vec::new) }))
+    }
+
+    fn committer(&self, _table: &TableSpec) -> Result<Option<Box<dyn Committer>>> {
+        Ok(Some(Box::new(self.clone())))
+    }
+}
+
+impl Committer for Collect {
+    fn commit(&mut self, tokens: &[CommitToken]) -> Result<()> {
+        for token in tokens {
+            let number = token.payload.as_u64().ok_or_else(|| Error::corrupt("a token of a query's result without a number"))?;
+            let events = self.held.0.prepared.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+            // Handed out before, or waiting in a process that is gone.
+            events.into_iter().flatten().try_for_each(|event| self.send(event))?;
+        }
+        Ok(())
+    }
+
+    fn abort(&mut self, tokens: &[CommitToken]) -> Result<()> {
+        let mut prepared = self.held.0.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.iter().filter_map(|token| token.payload.as_u64()).for_each(|number| drop(prepared.remove(&number)));
+        Ok(())
     }
 }
 
 struct CollectWriter {
-    sender: SyncSender<ResultEvent>,
+    collect: Collect,
+    uid: String,
+    /// What waits for the next snapshot; `None` where nothing waits.
+    waiting: Option<Vec<ResultEvent>>,
 }
 
 impl CollectWriter {
-    fn send(&self, event: ResultEvent) -> Result<()> {
-        self.sender.send(event).map_err(|_| Error::restart("nobody reads the query's result any more"))
+    fn take(&mut self, event: ResultEvent) -> Result<()> {
+        match &mut self.waiting {
+            Some(waiting) => {
+                waiting.push(event);
+                Ok(())
+            }
+            None => self.collect.send(event),
+        }
     }
 }
 
 impl Sink for CollectWriter {
     fn write(&mut self, batch: Batch) -> Result<()> {
-        self.send(ResultEvent::Rows(batch.into_columns()?))
+        self.take(ResultEvent::Rows(batch.into_columns()?))
     }
 
     fn watermark(&mut self, at: TimestampMs) -> Result<()> {
-        self.send(ResultEvent::Watermark(at))
+        self.take(ResultEvent::Watermark(at))
     }
 
-    fn prepare(&mut self, _epoch: Epoch) -> Result<Vec<CommitToken>> {
-        Ok(vec![])
+    fn prepare(&mut self, epoch: Epoch) -> Result<Vec<CommitToken>> {
+        let Some(waiting) = self.waiting.as_mut().filter(|waiting| !waiting.is_empty()) else { return Ok(vec![]) };
+        let Waiting { next, prepared, .. } = &*self.collect.held.0;
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        prepared.lock().unwrap_or_else(PoisonError::into_inner).insert(number, std::mem::take(waiting));
+        Ok(vec![CommitToken { sink: self.uid.clone(), epoch, payload: number.into() }])
     }
 }

@@ -19,23 +19,29 @@
 //! ```
 
 mod assembly;
+mod checkpointing;
 mod collect;
 mod fold;
 mod functions;
+mod local;
 mod running;
 mod session;
 mod settings;
+mod start;
 
 pub use assembly::registry;
 pub use collect::ResultEvent;
 pub use fold::FoldedTable;
 pub use functions::{FunctionInfo, functions};
+pub use rheos_checkpoint::coordinator::CheckpointStats;
 pub use rheos_connectors::format;
+pub use rheos_coordinator::{Note, Observer};
 pub use rheos_core::changelog::{ChangelogMode, RowKind};
 pub use rheos_core::schema::Schema;
 pub use rheos_core::{ColumnBatch, Error, ErrorKind, Result};
 pub use rheos_sql::parser::{Explain, Parsed, Statement};
 pub use rheos_sql::{SqlError, SqlResult};
-pub use rheos_worker::{JobEnd, JobMetrics, OperatorReport, TaskReport};
-pub use running::{NoMoreResults, Running};
+pub use rheos_worker::{JobMetrics, OperatorReport, TaskReport};
+pub use running::{JobEnd, NoMoreResults, Running};
 pub use session::{Job, Prepared, ResultInfo, Session};
+pub use start::{StartFrom, StartOptions};

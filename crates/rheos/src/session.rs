@@ -14,10 +14,12 @@ use rheos_sql::parser::{self, Explain, Insert, Parsed, Show, Statement};
 use rheos_sql::plan::Plan;
 use rheos_sql::{SqlError, SqlResult, explain, optimizer};
 
-use crate::collect::{self, ResultEvent};
+use crate::checkpointing::{DIR, Durability};
+use crate::collect::{self, Held, ResultEvent};
 use crate::running::Running;
 use crate::settings::{self, Settings};
-use crate::{ChangelogMode, Result, Schema};
+use crate::start::StartOptions;
+use crate::{ChangelogMode, Error, Result, Schema};
 
 /// Names and settings of one user's work.
 pub struct Session {
@@ -53,6 +55,17 @@ pub struct Job {
     pub bounded: bool,
     pub(crate) registry: Arc<Registry>,
     pub(crate) results: Option<Receiver<ResultEvent>>,
+    /// Where a query's rows wait until the snapshot that they belong to is complete.
+    pub(crate) held: Option<Held>,
+}
+
+impl Job {
+    /// Whether the rows of a query wait for the snapshot that they belong to: then a restart shows none twice.
+    pub(crate) fn hold_results(&self, hold: bool) {
+        if let Some(held) = &self.held {
+            held.set(hold);
+        }
+    }
 }
 
 /// What a query's rows are.
@@ -148,9 +161,16 @@ impl Session {
             }
             Statement::Query(query) => {
                 let plan = self.plan(query)?;
-                let (graph, (registry, results)) = self.query_job(&plan)?;
+                let (graph, (registry, results, held)) = self.query_job(&plan)?;
                 let result = ResultInfo { schema: plan.schema(), changelog: plan.changelog, upsert_key: plan.unique_keys.first().cloned() };
-                Ok(Prepared::Job(Job { graph, result: Some(result), bounded: plan.bounded, registry, results: Some(results) }))
+                Ok(Prepared::Job(Job {
+                    graph,
+                    result: Some(result),
+                    bounded: plan.bounded,
+                    registry,
+                    results: Some(results),
+                    held: Some(held),
+                }))
             }
             Statement::Insert(insert) => self.inserts(std::slice::from_ref(insert)),
             Statement::StatementSet(inserts) => self.inserts(inserts),
@@ -159,7 +179,18 @@ impl Session {
 
     /// Starts a job in this process.
     pub fn start(&self, job: Job) -> Result<Running> {
-        Running::start(job)
+        self.start_with(job, StartOptions::default())
+    }
+
+    /// The same, with a say in where its snapshots go and what it begins with.
+    pub fn start_with(&self, job: Job, options: StartOptions) -> Result<Running> {
+        let durability = Durability::of(&self.settings).map_err(|e| Error::config(e.to_string()))?;
+        Running::start(job, &durability, options)
+    }
+
+    /// Whether the session's jobs take snapshots, and where.
+    pub fn checkpoint_dir(&self) -> Option<&str> {
+        self.settings.get(DIR).filter(|dir| !dir.is_empty())
     }
 
     fn binder(&self) -> Binder<'_> {
@@ -175,8 +206,8 @@ impl Session {
     }
 
     #[allow(clippy::type_complexity)]
-    fn query_job(&self, plan: &Plan) -> SqlResult<(JobGraph, (Arc<Registry>, Receiver<ResultEvent>))> {
-        let (connector, results) = collect::connector();
+    fn query_job(&self, plan: &Plan) -> SqlResult<(JobGraph, (Arc<Registry>, Receiver<ResultEvent>, Held))> {
+        let (connector, results, held) = collect::connector();
         let mut registry = self.registry.clone();
         registry.add_connector(connector);
         let table = TableSpec {
@@ -191,12 +222,12 @@ impl Session {
         let mut lowering = Lowering::new(&self.job_name("query"), &registry, self.settings.lower_options());
         lowering.add_sink(plan, table, 1)?;
         let graph = lowering.finish();
-        Ok((graph, (Arc::new(registry), results)))
+        Ok((graph, (Arc::new(registry), results, held)))
     }
 
     fn inserts(&self, inserts: &[Insert]) -> SqlResult<Prepared> {
         let (graph, bounded) = self.insert_job(inserts)?;
-        Ok(Prepared::Job(Job { graph, result: None, bounded, registry: Arc::new(self.registry.clone()), results: None }))
+        Ok(Prepared::Job(Job { graph, result: None, bounded, registry: Arc::new(self.registry.clone()), results: None, held: None }))
     }
 
     fn insert_job(&self, inserts: &[Insert]) -> SqlResult<(JobGraph, bool)> {

@@ -39,6 +39,7 @@ impl OperatorHarness {
         let metrics = Arc::new(OperatorMetrics::default());
         let context = OperatorContext {
             subtask: SubtaskInfo {
+                job: String::new(),
                 uid: "harness".into(),
                 name: "harness".into(),
                 index,

@@ -42,6 +42,7 @@ async fn a_snapshot_holds_what_came_before_the_barrier_on_every_input() {
     let edge = OutEdge::new(Partitioner::Forward, to_follower, false).unwrap();
     let outbox = Outbox::new(vec![edge], CoalesceLimits::default(), Arc::clone(&metrics));
     let info = SubtaskInfo {
+        job: String::new(),
         uid: "count".into(),
         name: "count".into(),
         index: 0,
@@ -88,8 +89,8 @@ async fn a_snapshot_holds_what_came_before_the_barrier_on_every_input() {
     task.run().await.unwrap();
 
     let mut taken: Vec<(u64, TakenPart)> = Vec::new();
-    while let Ok(TaskEvent::Taken { epoch, part }) = events.try_recv() {
-        taken.push((epoch, *part));
+    while let Ok(TaskEvent::Taken { barrier, part }) = events.try_recv() {
+        taken.push((barrier.epoch, *part));
     }
     assert_eq!(taken.iter().map(|(epoch, _)| *epoch).collect::<Vec<_>>(), [1, 2]);
     assert_eq!(counts(&info, &taken[0].1.states[0].1), [(1, 2), (2, 1)]);

@@ -75,8 +75,15 @@ fn only(mut table: TableSpec, comparison: Comparison, kind: i64) -> TableSpec {
 }
 
 fn context(clock: Arc<ManualClock>) -> OperatorContext {
-    let subtask =
-        SubtaskInfo { uid: "1".into(), name: "events".into(), index: 0, parallelism: 1, key_group_count: 1, key_groups: KeyGroups::all(1) };
+    let subtask = SubtaskInfo {
+        job: String::new(),
+        uid: "1".into(),
+        name: "events".into(),
+        index: 0,
+        parallelism: 1,
+        key_group_count: 1,
+        key_groups: KeyGroups::all(1),
+    };
     OperatorContext { subtask, env: Env { clock, random: Arc::new(SplitMix64::new(0)) }, metrics: Arc::default() }
 }
 

@@ -20,6 +20,7 @@ pub(super) fn hash(key: u8) -> u64 {
 
 pub(super) fn subtask(index: usize, parallelism: usize) -> SubtaskInfo {
     SubtaskInfo {
+        job: String::new(),
         uid: "op".into(),
         name: "Op".into(),
         index,

@@ -1,0 +1,245 @@
+//! Workers that are this process: what a job's driver wants done, done here.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rheos_checkpoint::coordinator::{Attempt, CommitError, CommitId, Event, Restore};
+use rheos_checkpoint::{Barrier, Manifest, SubtaskId};
+use rheos_coordinator::{EventSender, Workers};
+use rheos_core::element::{CheckpointKind, Epoch};
+use rheos_core::env::{Env, Random, SplitMix64};
+use rheos_core::registry::Registry;
+use rheos_core::sink::CommitToken;
+use rheos_core::storage::Storage;
+use rheos_core::{Error, ErrorKind, Result};
+use rheos_graph::TaskGraph;
+use rheos_storage::Faults;
+use rheos_worker::{
+    Beginning, Committers, JobHandle, JobMetrics, LocalJob, PartStore, RuntimeOptions, Stored, TakenPart, TaskEvent, TaskPool, load,
+};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+/// The subtasks of one job, in this process.
+#[derive(Clone)]
+pub(crate) struct LocalWorkers(Arc<Inner>);
+
+/// What a job is made of, whatever attempt runs it.
+pub(crate) struct JobParts {
+    pub(crate) graph: Arc<TaskGraph>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) env: Env,
+    pub(crate) pool: Arc<TaskPool>,
+    pub(crate) runtime: Handle,
+    /// The job's folder.
+    pub(crate) storage: Option<Arc<dyn Storage>>,
+    /// How to reach other storage, where a snapshot of another folder is restored.
+    pub(crate) storage_options: BTreeMap<String, String>,
+    /// The job's id, by which its sinks know what is theirs.
+    pub(crate) job_id: String,
+    /// Commits whose reply is lost, on purpose.
+    pub(crate) faults: Option<Faults>,
+}
+
+struct Inner {
+    parts: JobParts,
+    committers: Arc<Mutex<Committers>>,
+    current: Mutex<Option<(Attempt, Arc<JobHandle>)>>,
+    /// Why the last attempt failed.
+    failure: Mutex<Option<Error>>,
+    lost_replies: Option<(f64, SplitMix64)>,
+}
+
+/// What a subtask has to be stored, in order.
+enum Work {
+    Part(Barrier, Box<TakenPart>),
+    Last(Box<TakenPart>),
+}
+
+/// Whatever holds such a lock does not stop half-way.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether another attempt may help: not where the input, a setting or what is stored is to blame.
+fn is_restartable(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Retry | ErrorKind::RestartJob | ErrorKind::Bug)
+}
+
+impl LocalWorkers {
+    pub(crate) fn new(parts: JobParts) -> Result<Self> {
+        let committers = Arc::new(Mutex::new(Committers::new(&parts.graph.job, &parts.registry)?));
+        let lost_replies = parts.faults.map(|faults| (faults.lost, SplitMix64::new(faults.seed)));
+        Ok(LocalWorkers(Arc::new(Inner { parts, committers, current: Mutex::default(), failure: Mutex::default(), lost_replies })))
+    }
+
+    /// What the tasks of the current attempt have measured.
+    pub(crate) fn metrics(&self) -> JobMetrics {
+        lock(&self.0.current).as_ref().map(|(_, handle)| handle.metrics()).unwrap_or_default()
+    }
+
+    /// Whether the job takes snapshots.
+    pub(crate) fn has_storage(&self) -> bool {
+        self.0.parts.storage.is_some()
+    }
+
+    /// Why the last attempt failed.
+    pub(crate) fn take_failure(&self) -> Option<Error> {
+        lock(&self.0.failure).take()
+    }
+
+    fn handle(&self, attempt: Attempt) -> Option<Arc<JobHandle>> {
+        lock(&self.0.current).as_ref().filter(|(of, _)| *of == attempt).map(|(_, handle)| Arc::clone(handle))
+    }
+
+    async fn run(&self, attempt: Attempt, generation: u64, restore: Restore, events: &EventSender) -> Result<()> {
+        let beginning = match restore {
+            Restore::Fresh => Beginning::Fresh,
+            Restore::EndOfInput => Beginning::EndOfInput,
+            Restore::From(manifest) => Beginning::Restored(load(&self.storage_of(&manifest)?, &manifest).await?),
+        };
+        let Inner { parts, current, .. } = &*self.0;
+        let JobParts { graph, registry, env, pool, job_id, .. } = parts;
+        let options = RuntimeOptions { job_id: job_id.clone(), ..RuntimeOptions::default() };
+        let (handle, mut task_events) = LocalJob::start(graph, registry, env, &options, pool, &beginning)?;
+        drop(beginning);
+        let handle = Arc::new(handle);
+        *lock(current) = Some((attempt, Arc::clone(&handle)));
+        tell(events, Event::Deployed { attempt });
+        let next_file = Arc::<AtomicU64>::default();
+        let mut stores: BTreeMap<SubtaskId, (mpsc::UnboundedSender<Work>, tokio::task::JoinHandle<()>)> = BTreeMap::new();
+        while let Some(event) = task_events.recv().await {
+            let (subtask, work) = match event {
+                TaskEvent::Failed { error } => {
+                    self.fail(attempt, error, events);
+                    continue;
+                }
+                TaskEvent::Stopped => break,
+                TaskEvent::Taken { barrier, part } => (SubtaskId { task: part.task, index: part.index }, Work::Part(barrier, part)),
+                TaskEvent::Ended { part } => (SubtaskId { task: part.task, index: part.index }, Work::Last(part)),
+            };
+            let (queue, _) = stores.entry(subtask).or_insert_with(|| {
+                let store = PartStore::new(
+                    parts.storage.clone(),
+                    Arc::clone(graph),
+                    Arc::clone(&env.clock),
+                    (generation, attempt),
+                    Arc::clone(&next_file),
+                );
+                let (queue, work) = mpsc::unbounded_channel();
+                (queue, tokio::spawn(store_all(store, subtask, attempt, work, Arc::clone(&handle), events.clone())))
+            });
+            // A store that is gone has panicked: the snapshot times out.
+            drop(queue.send(work));
+        }
+        for (queue, stored) in stores.into_values() {
+            drop(queue);
+            drop(stored.await);
+        }
+        Ok(())
+    }
+
+    /// Where the files of a snapshot are.
+    fn storage_of(&self, manifest: &Manifest) -> Result<Arc<dyn Storage>> {
+        let JobParts { storage, storage_options, runtime, .. } = &self.0.parts;
+        if let Some(elsewhere) = &manifest.files_in {
+            let _entered = runtime.enter();
+            return rheos_storage::open(elsewhere, storage_options);
+        }
+        storage.clone().ok_or_else(|| Error::bug("a snapshot to restore, and no storage"))
+    }
+
+    fn fail(&self, attempt: Attempt, error: Error, events: &EventSender) {
+        let (message, restartable) = (error.to_string(), is_restartable(&error));
+        *lock(&self.0.failure) = Some(error);
+        tell(events, Event::Failed { attempt, message, restartable });
+    }
+}
+
+/// Tells the driver. It may be gone: then nobody wants to know.
+fn tell(events: &EventSender, event: Event) {
+    drop(events.send(event));
+}
+
+/// Stores the parts of a subtask, one after the other.
+async fn store_all(
+    mut store: PartStore,
+    subtask: SubtaskId,
+    attempt: Attempt,
+    mut work: mpsc::UnboundedReceiver<Work>,
+    handle: Arc<JobHandle>,
+    events: EventSender,
+) {
+    while let Some(work) = work.recv().await {
+        let (barrier, part) = match work {
+            Work::Part(barrier, part) => (Some(barrier), part),
+            Work::Last(part) => (None, part),
+        };
+        let kind = barrier.map_or(CheckpointKind::Final, |b| b.kind);
+        let stored = store.store(barrier.map_or(0, |b| b.epoch), kind, *part).await;
+        if !matches!(stored, Ok(Stored { want_full: false, .. })) {
+            handle.want_full(subtask.task, subtask.index);
+        }
+        tell(
+            &events,
+            match (stored, barrier) {
+                (Ok(Stored { part, .. }), Some(barrier)) => Event::Ack { attempt, epoch: barrier.epoch, part },
+                (Ok(Stored { part, .. }), None) => Event::Ended { attempt, part },
+                (Err(error), Some(barrier)) => Event::Declined { attempt, epoch: barrier.epoch, subtask, reason: error.to_string() },
+                (Err(error), None) => Event::Failed { attempt, message: error.to_string(), restartable: is_restartable(&error) },
+            },
+        );
+    }
+}
+
+impl Workers for LocalWorkers {
+    fn deploy(&self, attempt: Attempt, generation: u64, restore: Restore, events: EventSender) {
+        let workers = self.clone();
+        self.0.parts.runtime.spawn(async move {
+            if let Err(error) = workers.run(attempt, generation, restore, &events).await {
+                workers.fail(attempt, error, &events);
+            }
+            tell(&events, Event::Stopped { attempt });
+        });
+    }
+
+    fn trigger(&self, attempt: Attempt, barrier: Barrier, stop: bool) {
+        self.handle(attempt).into_iter().for_each(|handle| handle.trigger(barrier, stop));
+    }
+
+    fn completed(&self, attempt: Attempt, epoch: Epoch) {
+        self.handle(attempt).into_iter().for_each(|handle| handle.completed(epoch));
+    }
+
+    fn aborted(&self, attempt: Attempt, epoch: Epoch) {
+        self.handle(attempt).into_iter().for_each(|handle| handle.aborted(epoch));
+    }
+
+    fn cancel(&self, attempt: Attempt) {
+        self.handle(attempt).into_iter().for_each(|handle| handle.cancel());
+    }
+
+    fn commit(&self, commit: CommitId, tokens: Vec<CommitToken>, events: EventSender) {
+        let workers = self.clone();
+        self.0.parts.runtime.spawn_blocking(move || {
+            let mut outcome = lock(&workers.0.committers).commit(&tokens);
+            if let (Ok(()), Some((rate, random))) = (&outcome, &workers.0.lost_replies)
+                && ((random.next_u64() >> 11) as f64 / (1u64 << 53) as f64) < *rate
+            {
+                outcome = Err(Error::retry("a fault on purpose: the reply of a commit was lost"));
+            }
+            let outcome = outcome.map_err(|error| {
+                let failed = CommitError { message: error.to_string(), restartable: is_restartable(&error) };
+                *lock(&workers.0.failure) = Some(error);
+                failed
+            });
+            tell(&events, Event::CommitDone { commit, outcome });
+        });
+    }
+
+    fn abort(&self, tokens: Vec<CommitToken>) {
+        let committers = Arc::clone(&self.0.committers);
+        self.0.parts.runtime.spawn_blocking(move || lock(&committers).abort(&tokens));
+    }
+}
