@@ -116,9 +116,11 @@ impl Expiry {
     /// The entry of a slot is used now.
     #[inline]
     pub(super) fn wrote(&mut self, slot: Slot) {
-        let used_ms = self.used_ms.get(slot as usize).copied().unwrap_or(NEVER);
-        if self.ttl.is_some() && (used_ms < self.now_ms || used_ms == NEVER) {
-            self.restore(slot, self.now_ms);
+        if self.ttl.is_some() {
+            let used_ms = self.used_ms.get(slot as usize).copied().unwrap_or(NEVER);
+            if used_ms < self.now_ms || used_ms == NEVER {
+                self.restore(slot, self.now_ms);
+            }
         }
     }
 

@@ -1,3 +1,5 @@
+//! When entries expire, in live state and in snapshots.
+
 use arrow::datatypes::DataType;
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_core::time::MAX_WATERMARK;
@@ -149,4 +151,20 @@ fn a_ttl_can_come_go_and_change_its_clock_between_runs() {
     assert_eq!(all(&open(None, Some(&snapshot))), [1]);
     let error = Values::open(&StateDescriptor::new("s").with_ttl(Ttl::new(0, EventTime)), &subtask(0, 1), None).unwrap_err();
     assert_eq!(error.to_string(), "state 's': entries that expire after 0 ms: at least 1 is needed");
+}
+
+#[test]
+fn what_changed_and_expired_before_it_was_cleaned_up_is_not_stored() {
+    let descriptor = StateDescriptor::new("s").with_ttl(Ttl::new(10, EventTime));
+    let mut state: ValueState<u32, ()> = ValueState::open(&descriptor, &subtask(0, 1), None).unwrap();
+    state.advance(EventTime, 100);
+    let mut snapshot = OperatorSnapshot::new();
+    state.snapshot(SnapshotMode::Full, &mut snapshot).unwrap();
+    (0..5000).for_each(|key| state.put(u64::from(key), &key, ()).unwrap());
+    state.advance(EventTime, 110);
+    let mut next = OperatorSnapshot::new();
+    state.snapshot(SnapshotMode::Changes, &mut next).unwrap();
+    assert!(state.len() > 3000);
+    snapshot.follow(next);
+    assert_eq!(rows(&snapshot), 0);
 }

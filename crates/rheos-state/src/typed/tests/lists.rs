@@ -1,3 +1,5 @@
+//! Lists against a plain list.
+
 use proptest::prelude::*;
 use rheos_core::operator::SubtaskInfo;
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};

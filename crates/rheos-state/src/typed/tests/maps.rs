@@ -1,3 +1,5 @@
+//! Maps against a plain map of maps.
+
 use proptest::prelude::*;
 use rheos_core::operator::SubtaskInfo;
 use rheos_core::snapshot::OperatorSnapshot;

@@ -1,3 +1,5 @@
+//! Timers against a plain ordered set.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Values, reductions and aggregates against a plain map.
+
 use proptest::prelude::*;
 use rheos_core::operator::SubtaskInfo;
 use rheos_core::snapshot::OperatorSnapshot;
