@@ -62,6 +62,32 @@ pub(crate) struct RunArgs {
     /// The form of results [default: table on a terminal, changelog elsewhere]
     #[arg(short, long, value_enum)]
     pub(crate) output: Option<OutputKind>,
+    #[command(flatten)]
+    pub(crate) snapshots: SnapshotArgs,
+}
+
+/// Where the snapshots of a job go, and what it begins with.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Snapshots")]
+pub(crate) struct SnapshotArgs {
+    /// Where snapshots go: a folder or s3://bucket/path; the k-th job of a script uses its subfolder job-k
+    #[arg(long, value_name = "DIR")]
+    pub(crate) checkpoint_dir: Option<String>,
+    /// From one snapshot to the next [default: 10 s]
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) checkpoint_interval: Option<String>,
+    /// Go on from a snapshot: the latest in the folder (none: from the beginning), or the one at PATH
+    #[arg(long, value_name = "latest|PATH", num_args = 0..=1, default_missing_value = "latest", require_equals = false)]
+    pub(crate) restore: Option<String>,
+    /// Begin anew, whatever snapshots the folder holds; they count no more
+    #[arg(long, conflicts_with = "restore")]
+    pub(crate) fresh: bool,
+    /// On Ctrl-C or SIGTERM take a savepoint and publish the output up to it
+    #[arg(long)]
+    pub(crate) savepoint_on_stop: bool,
+    /// Make storage fail on purpose, as in 'seed=7,fail=0.05,lost=0.05,slow=0.1:200ms'
+    #[arg(long, value_name = "FAULTS", hide = true)]
+    pub(crate) storage_faults: Option<String>,
 }
 
 /// The form in which a query's rows go to standard output.

@@ -53,13 +53,9 @@ impl Interrupt {
         }
     }
 
-    /// Whether the end was asked for; if so, it is acknowledged once on standard error.
-    pub(crate) fn is_requested_aloud(&self) -> bool {
-        let requested = self.is_requested();
-        if requested && !self.told.swap(true, Ordering::Relaxed) {
-            eprintln!("interrupted: the job is ended (once more to abort)");
-        }
-        requested
+    /// Whether nobody has asked this before: whoever is the first carries the request out.
+    pub(crate) fn is_first_look(&self) -> bool {
+        !self.told.swap(true, Ordering::Relaxed)
     }
 
     /// Whether the end was asked for.

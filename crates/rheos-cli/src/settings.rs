@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rheos::{Session, SqlError};
 
-use crate::args::ScriptArgs;
+use crate::args::{ScriptArgs, SnapshotArgs};
 use crate::failure::Failure;
 use crate::script::at_offset;
 
@@ -35,6 +35,20 @@ impl Settings {
         settings.weak = of_file(Path::new(FILE))?;
         settings.weak.extend(of_environment(|name| std::env::var(name).ok()));
         Ok(settings)
+    }
+
+    /// Adds what the flags about snapshots say.
+    pub(crate) fn with_snapshots(mut self, args: &SnapshotArgs) -> Settings {
+        let flags = [
+            ("--checkpoint-dir", "execution.checkpointing.dir", &args.checkpoint_dir),
+            ("--checkpoint-interval", "execution.checkpointing.interval", &args.checkpoint_interval),
+        ];
+        for (origin, key, value) in flags {
+            if let Some(value) = value {
+                self.strong.push(Given { key: key.into(), value: value.clone(), origin: origin.into() });
+            }
+        }
+        self
     }
 
     /// Only those of the command line.

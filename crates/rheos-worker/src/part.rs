@@ -20,6 +20,8 @@ pub struct TakenPart {
     pub states: Vec<(NodeId, OperatorSnapshot)>,
     /// Rows that the barrier overtook.
     pub in_flight: Vec<InFlightRows>,
+    /// The last barrier that the subtask passed on: this one's, or, in its last part, the one before.
+    pub epoch: Epoch,
     /// What the sink at the end of the chain prepared and does not know to be complete.
     pub tokens: Vec<CommitToken>,
     /// For how long the subtask was occupied with taking state, in nanoseconds.

@@ -74,7 +74,7 @@ impl PartStore {
     }
 
     async fn store_states(&mut self, epoch: Epoch, part: TakenPart, start_ns: u64) -> Result<SubtaskPart> {
-        let TakenPart { task, index, states, in_flight, tokens, freeze_ns, alignment_ns } = part;
+        let TakenPart { task, index, states, in_flight, tokens, freeze_ns, alignment_ns, epoch: _ } = part;
         let overtaken = !in_flight.is_empty();
         let mut by_node: BTreeMap<usize, SubtaskState> = BTreeMap::new();
         for (node, snapshot) in states {

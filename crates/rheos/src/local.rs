@@ -177,7 +177,8 @@ async fn store_all(
             Work::Last(part) => (None, part),
         };
         let kind = barrier.map_or(CheckpointKind::Final, |b| b.kind);
-        let stored = store.store(barrier.map_or(0, |b| b.epoch), kind, *part).await;
+        let after = part.epoch;
+        let stored = store.store(after, kind, *part).await;
         if !matches!(stored, Ok(Stored { want_full: false, .. })) {
             handle.want_full(subtask.task, subtask.index);
         }
@@ -185,7 +186,7 @@ async fn store_all(
             &events,
             match (stored, barrier) {
                 (Ok(Stored { part, .. }), Some(barrier)) => Event::Ack { attempt, epoch: barrier.epoch, part },
-                (Ok(Stored { part, .. }), None) => Event::Ended { attempt, part },
+                (Ok(Stored { part, .. }), None) => Event::Ended { attempt, after, part },
                 (Err(error), Some(barrier)) => Event::Declined { attempt, epoch: barrier.epoch, subtask, reason: error.to_string() },
                 (Err(error), None) => Event::Failed { attempt, message: error.to_string(), restartable: is_restartable(&error) },
             },

@@ -124,16 +124,7 @@ impl Running {
         let (requests, asked) = mpsc::unbounded_channel();
         let end = Arc::<End>::default();
         let notes = Arc::new(Notes { observer: options.observer.unwrap_or_else(|| Arc::new(Silent)), last: Mutex::default() });
-        let running = Running {
-            workers: workers.clone(),
-            requests,
-            end: Arc::clone(&end),
-            results: job.results,
-            info: job.result,
-            notes: Arc::clone(&notes),
-            _pool: pool,
-            runtime: None,
-        };
+        let (running_workers, running_end, running_notes) = (workers.clone(), Arc::clone(&end), Arc::clone(&notes));
         let master = JobMaster::new(config, subtasks(&tasks));
         let clock = Arc::clone(&env.clock);
         runtime.spawn(async move {
@@ -141,7 +132,16 @@ impl Running {
             *end.how.lock().unwrap_or_else(PoisonError::into_inner) = Some(how);
             end.is_there.notify_all();
         });
-        Ok(Running { runtime: Some(runtime), ..running })
+        Ok(Running {
+            workers: running_workers,
+            requests,
+            end: running_end,
+            results: job.results,
+            info: job.result,
+            notes: running_notes,
+            _pool: pool,
+            runtime: Some(runtime),
+        })
     }
 
     /// What the query's rows are; `None` for an INSERT.
@@ -209,7 +209,7 @@ impl Running {
 
     fn ask(&self, request: Request) {
         // One that has ended needs nothing more.
-        drop(self.requests.send(request));
+        let _ = self.requests.send(request);
     }
 
     /// Waits for the end and says how it was.

@@ -56,7 +56,7 @@ pub(crate) fn measure(
     let (cpu_ns, wall_ns) = (process_time_ns(), system_monotonic_ns());
     let running = session.start(job).map_err(Failure::of_start)?;
     while !running.is_done() {
-        if interrupt.is_requested_aloud() {
+        if interrupt.is_requested() {
             running.cancel();
             running.wait().map_err(Failure::Job)?;
             return Err(Failure::Interrupted);

@@ -11,8 +11,8 @@ use rheos_core::env::system_monotonic_ns;
 
 use crate::failure::Failure;
 use crate::figures::{count, seconds};
-use crate::interrupt::Interrupt;
 use crate::progress::{Progress, Rates};
+use crate::run::jobs::Stop;
 use crate::run::query::{drain, finished};
 use crate::waiting;
 
@@ -30,7 +30,7 @@ const KEY_PATIENCE: Duration = Duration::from_millis(20);
 const FINAL_ROWS: usize = 100;
 
 /// Shows a query until it ends, or until q or Ctrl-C is pressed.
-pub(crate) fn show(running: &mut Running, info: &ResultInfo, interrupt: &Interrupt) -> Result<(), Failure> {
+pub(crate) fn show(running: &mut Running, info: &ResultInfo, stop: &Stop<'_>) -> Result<(), Failure> {
     let mut view = View {
         rows: ShownRows::new(info, FINAL_ROWS),
         columns: Columns::new(&info.schema),
@@ -38,7 +38,7 @@ pub(crate) fn show(running: &mut Running, info: &ResultInfo, interrupt: &Interru
         rates: Rates::default(),
         started_ns: system_monotonic_ns(),
     };
-    let followed = view.follow(running, interrupt);
+    let followed = view.follow(running, stop);
     if followed.is_err() {
         running.cancel();
         drain(running);
@@ -62,13 +62,13 @@ struct View {
 }
 
 impl View {
-    fn follow(&mut self, running: &mut Running, interrupt: &Interrupt) -> Result<(), Failure> {
+    fn follow(&mut self, running: &mut Running, stop: &Stop<'_>) -> Result<(), Failure> {
         let mut next_frame_ns = 0;
         loop {
             if self.screen.is_end_wanted() {
-                interrupt.request();
+                stop.interrupt().request();
             }
-            if interrupt.is_requested() {
+            if stop.ends_silently(running) {
                 self.draw(running)?;
                 return Err(Failure::Interrupted);
             }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use rheos::Running;
 use rheos_core::env::system_monotonic_ns;
 
+use super::jobs::Stop;
 use super::query::finished;
 use crate::failure::Failure;
 use crate::figures::{count, seconds};
-use crate::interrupt::Interrupt;
 use crate::live::FRAME;
 use crate::progress::{Progress, Rates};
 
@@ -17,13 +17,12 @@ use crate::progress::{Progress, Rates};
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// Waits for the end of the job, with a status line on a terminal, and tells what was read and written.
-pub(crate) fn watch(running: &Running, interrupt: &Interrupt) -> Result<(), Failure> {
+pub(crate) fn watch(running: &Running, stop: &Stop<'_>) -> Result<(), Failure> {
     let started_ns = system_monotonic_ns();
     let mut status = io::stderr().is_terminal().then(StatusLine::default);
     let mut pause = Duration::from_millis(1);
     while !running.is_done() {
-        if interrupt.is_requested_aloud() {
-            running.cancel();
+        if stop.ends(running) {
             break;
         }
         if let Some(status) = &mut status {

@@ -2,12 +2,14 @@
 
 pub(crate) mod form;
 mod insert;
+pub(crate) mod jobs;
 pub(crate) mod query;
 
 use std::io::{self, IsTerminal, Write};
 
 use rheos::Session;
 
+use self::jobs::Jobs;
 use crate::args::{OutputKind, RunArgs};
 use crate::failure::Failure;
 use crate::figures::table;
@@ -20,7 +22,7 @@ use crate::settings::Settings;
 /// Carries the command out.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let scripts = Script::read_all(&args.script)?;
-    let settings = Settings::collect(&args.script)?;
+    let settings = Settings::collect(&args.script)?.with_snapshots(&args.snapshots);
     let terminal = io::stdout().is_terminal();
     let default = if terminal { OutputKind::Table } else { OutputKind::Changelog };
     let display = Display { output: args.output.unwrap_or(default), terminal };
@@ -28,6 +30,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let steps = prepare::steps(&mut session, &statements, &settings, display)?;
 
     let interrupt = Interrupt::default();
+    let mut jobs = Jobs { args: &args.snapshots, started: 0 };
     let mut shown = 0;
     for step in steps {
         let step = match step {
@@ -45,12 +48,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
             }
             shown += 1;
         }
-        carry_out(&session, step, display, &interrupt)?;
+        carry_out(&session, step, display, &mut jobs, &interrupt)?;
     }
     Ok(())
 }
 
-fn carry_out(session: &Session, step: Step, display: Display, interrupt: &Interrupt) -> Result<(), Failure> {
+fn carry_out(session: &Session, step: Step, display: Display, jobs: &mut Jobs, interrupt: &Interrupt) -> Result<(), Failure> {
     match step {
         Step::Text(text) => write_out(&format!("{}\n", text.trim_end())),
         Step::Table { header, rows } if display.output == OutputKind::Table => write_out(&format!("{}\n", table(&header, &rows))),
@@ -68,15 +71,15 @@ fn carry_out(session: &Session, step: Step, display: Display, interrupt: &Interr
         Step::Later(_) => Ok(()),
         Step::Insert(job) => {
             interrupt.listen();
-            let running = session.start(job).map_err(Failure::of_start)?;
-            insert::watch(&running, interrupt)
+            let running = session.start_with(job, jobs.next_options(false)).map_err(Failure::of_start)?;
+            insert::watch(&running, &jobs.stop(interrupt))
         }
         Step::Query { job, info, form } => {
             interrupt.listen();
-            let mut running = session.start(job).map_err(Failure::of_start)?;
+            let mut running = session.start_with(job, jobs.next_options(form.is_none())).map_err(Failure::of_start)?;
             match form {
-                Some(form) => query::stream(&mut running, form, interrupt),
-                None => live::show(&mut running, &info, interrupt),
+                Some(form) => query::stream(&mut running, form, &jobs.stop(interrupt)),
+                None => live::show(&mut running, &info, &jobs.stop(interrupt)),
             }
         }
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use rheos::{JobEnd, NoMoreResults, ResultEvent, Running};
 
 use super::form::Form;
+use super::jobs::Stop;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 
 /// How much text is gathered while more rows are there already.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -15,10 +15,10 @@ const BUFFER_BYTES: usize = 64 * 1024;
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Shows the rows of a query until it ends or is interrupted.
-pub(crate) fn stream(running: &mut Running, mut form: Form, interrupt: &Interrupt) -> Result<(), Failure> {
+pub(crate) fn stream(running: &mut Running, mut form: Form, stop: &Stop<'_>) -> Result<(), Failure> {
     let mut text = String::new();
     form.begin(&mut text);
-    let shown = follow(running, &mut form, &mut text, interrupt);
+    let shown = follow(running, &mut form, &mut text, stop);
     if shown.is_err() {
         running.cancel();
         drain(running);
@@ -35,6 +35,10 @@ pub(crate) fn finished(end: JobEnd) -> Result<(), Failure> {
     match end {
         JobEnd::Finished => Ok(()),
         JobEnd::Cancelled => Err(Failure::Interrupted),
+        JobEnd::Stopped { savepoint } => {
+            eprintln!("stopped with the savepoint of epoch {savepoint}: --restore goes on from there");
+            Err(Failure::Interrupted)
+        }
     }
 }
 
@@ -43,10 +47,10 @@ pub(crate) fn drain(running: &mut Running) {
     while running.next_result().is_some() {}
 }
 
-fn follow(running: &mut Running, form: &mut Form, text: &mut String, interrupt: &Interrupt) -> Result<(), Failure> {
+fn follow(running: &mut Running, form: &mut Form, text: &mut String, stop: &Stop<'_>) -> Result<(), Failure> {
     let mut wait = PATIENCE;
     loop {
-        if interrupt.is_requested_aloud() {
+        if stop.ends(running) {
             return Err(Failure::Interrupted);
         }
         match running.next_result_within(wait) {
