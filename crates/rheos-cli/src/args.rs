@@ -24,6 +24,9 @@ pub(crate) enum Command {
     /// Show how queries would run, without running them
     #[command(after_long_help = help::EXPLAIN)]
     Explain(ExplainArgs),
+    /// List, show and verify the snapshots of jobs
+    #[command(subcommand)]
+    Checkpoints(CheckpointsCommand),
     /// Measure Rheos on this machine
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -110,6 +113,41 @@ pub(crate) enum OutputKind {
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) script: ScriptArgs,
+}
+
+/// `rheos checkpoints`
+#[derive(Debug, Subcommand)]
+pub(crate) enum CheckpointsCommand {
+    /// The jobs at a place and their snapshots
+    #[command(after_long_help = help::CHECKPOINTS)]
+    List(ListCheckpointsArgs),
+    /// One snapshot in detail: operators, states, positions, what is to be committed
+    #[command(after_long_help = help::CHECKPOINTS)]
+    Show(PlaceArgs),
+    /// Read all files of the snapshots and name those that are missing or damaged
+    #[command(after_long_help = help::CHECKPOINTS)]
+    Verify(PlaceArgs),
+}
+
+/// `rheos checkpoints list`
+#[derive(Debug, Args)]
+pub(crate) struct ListCheckpointsArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    /// Also who took the job over, and when
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// Which snapshots are meant.
+#[derive(Debug, Args)]
+pub(crate) struct PlaceArgs {
+    /// A --checkpoint-dir, a job's folder in it, or a record of a job's log; a path or s3://bucket/path
+    #[arg(value_name = "PATH")]
+    pub(crate) path: String,
+    /// A setting, such as s3.endpoint
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) set: Vec<(String, String)>,
 }
 
 /// `rheos bench`

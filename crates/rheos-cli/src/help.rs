@@ -89,6 +89,23 @@ Shows, for each query and INSERT of a script, the plan and the tasks that would 
 The plan has for each operator the kinds of changes that it puts out: I insert, UB
 and UA old and new row of an update, D delete."#;
 
+/// `rheos checkpoints ... --help`
+pub(crate) const CHECKPOINTS: &str = r#"EXAMPLES
+
+   the jobs of a folder, and the path of each snapshot that --restore takes:
+   $ rheos checkpoints list snapshots
+   the latest snapshot of a job, operator by operator:
+   $ rheos checkpoints show snapshots/job-1
+   every file of every snapshot, read and compared with its hash:
+   $ rheos checkpoints verify snapshots
+   on S3:
+   $ rheos checkpoints list s3://bucket/snapshots --set s3.endpoint=http://localhost:9000
+
+Nothing is written, so that a running job is not disturbed. Output is in tables on a
+terminal, and separated by tabs elsewhere.
+
+EXIT CODES: 0 done, 1 there is nothing at PATH, 2 something is missing or damaged."#;
+
 /// `rheos bench nexmark --help`
 pub(crate) const BENCH_NEXMARK: &str = r#"EXAMPLES
 
@@ -106,7 +123,7 @@ process, on all cores; 'ns/event' is that time divided by the number of events."
 mod tests {
     #[test]
     fn no_line_is_broken_by_a_narrow_terminal() {
-        for text in [super::ABOUT_LONG, super::START, super::RUN, super::EXPLAIN, super::BENCH_NEXMARK] {
+        for text in [super::ABOUT_LONG, super::START, super::RUN, super::EXPLAIN, super::CHECKPOINTS, super::BENCH_NEXMARK] {
             for line in text.lines() {
                 assert!(line.chars().count() <= 86, "{line}");
             }

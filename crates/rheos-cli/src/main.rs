@@ -10,6 +10,7 @@
 
 mod args;
 mod bench;
+mod checkpoints;
 mod explain;
 mod failure;
 mod figures;
@@ -60,6 +61,7 @@ fn carry_out(cli: &Cli) -> ExitCode {
     let outcome = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Explain(args) => explain::explain(args),
+        Command::Checkpoints(command) => checkpoints::checkpoints(command),
         Command::Bench(BenchCommand::Nexmark(args)) => bench::nexmark(args),
         Command::Connectors(args) => list::connectors(args),
         Command::Functions(args) => list::functions(args),
