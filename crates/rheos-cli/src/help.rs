@@ -15,7 +15,7 @@ and watermarks.";
 pub(crate) const START: &str = "\
 Begin here:
   rheos run -e \"SELECT 1 + 1 AS two\"    a query
-  rheos run --help                       three worked examples
+  rheos run --help                       four worked examples
   rheos connectors                       what can be read and written
   rheos functions date                   functions whose name contains 'date'";
 
@@ -69,6 +69,36 @@ pub(crate) const RUN: &str = r#"EXAMPLES
    END
    $ rheos run large.sql --var DATA=. --parallelism 4
 
+4. A job that survives failures. Snapshots go to a folder (or to s3://bucket/path);
+   kill the job in whatever way, even with kill -9, and let it go on:
+
+   $ cat > even.sql <<'END'
+   CREATE TABLE numbers (n INT)
+     WITH ('connector' = 'datagen', 'rows-per-second' = '100', 'fields.n.kind' =
+       'sequence', 'fields.n.start' = '1', 'fields.n.end' = '3000');
+   CREATE TABLE even (n INT)
+     WITH ('connector' = 'filesystem', 'path' = 'even', 'format' = 'csv');
+   INSERT INTO even SELECT n FROM numbers WHERE MOD(n, 2) = 0;
+   END
+   $ rheos run even.sql --checkpoint-dir snapshots --checkpoint-interval '1 s'
+   $ rheos run even.sql --checkpoint-dir snapshots --restore
+
+   In the end the files of 'even' have each number once. --restore goes on from the
+   latest snapshot, at any --parallelism, or begins where there is none yet;
+   --restore PATH goes on from one that 'rheos checkpoints list snapshots' shows.
+   --fresh begins anew. Without either, a folder that holds snapshots is refused.
+
+   With --savepoint-on-stop, Ctrl-C and SIGTERM take a savepoint, make the output up
+   to it visible and end the job. The savepoint stays. A second signal aborts.
+
+   What a failure may do to the output, by --set rheos.recovery=...:
+     precise   nothing lost, nothing twice, in tables with transactions (filesystem);
+               rows are visible when the snapshot they belong to is complete [default]
+     rollback  nothing lost, but rows since the last snapshot may come twice
+     gap       after a failure the job goes on, empty, at the end of its input
+   What went to standard output stays there, and what waited for its snapshot is lost
+   with the process: write to a table to have each row once.
+
 SETTINGS come from, strongest first: --set and --parallelism, SET in the script,
 the environment (RHEOS_PARALLELISM_DEFAULT is parallelism.default), rheos.toml in
 the working directory, defaults.
@@ -99,7 +129,7 @@ pub(crate) const CHECKPOINTS: &str = r#"EXAMPLES
    every file of every snapshot, read and compared with its hash:
    $ rheos checkpoints verify snapshots
    on S3:
-   $ rheos checkpoints list s3://bucket/snapshots --set s3.endpoint=http://localhost:9000
+   $ rheos checkpoints list s3://bucket/dir --set s3.endpoint=http://localhost:9000
 
 Nothing is written, so that a running job is not disturbed. Output is in tables on a
 terminal, and separated by tabs elsewhere.
