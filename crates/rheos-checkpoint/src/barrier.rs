@@ -11,7 +11,7 @@ pub struct Barrier {
     pub epoch: Epoch,
     /// From this moment on (milliseconds since the epoch of time) the barrier may overtake rows; `None`: never.
     pub overtake_from_ms: Option<TimestampMs>,
-    /// What the snapshot is for. Later snapshots must not build on the files of a savepoint: somebody may delete it.
+    /// What the snapshot is for. Later snapshots must not build on the files of a savepoint, which stands for itself.
     pub kind: CheckpointKind,
     /// Whether state is to be written whole, without deltas over files of earlier snapshots. A savepoint always is.
     pub full: bool,

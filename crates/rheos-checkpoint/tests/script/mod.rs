@@ -127,7 +127,7 @@ impl Script {
 
     fn request(&mut self, op: u64, request: StorageOp) {
         let writes = matches!(request, StorageOp::PutIfAbsent(..) | StorageOp::Replace(..) | StorageOp::Delete(_));
-        match self.faults.pop_front_if(|_| writes) {
+        match if writes { self.faults.pop_front() } else { None } {
             None => self.apply(op, request),
             Some(Fault::Keep) => {
                 self.shown.push(format!("{}: kept", show::request(&request)));
