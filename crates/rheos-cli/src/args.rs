@@ -138,6 +138,12 @@ pub(crate) struct NexmarkArgs {
     /// Also show the cost and the selectivity of each operator
     #[arg(long)]
     pub(crate) operators: bool,
+    /// Measure what snapshots to this folder cost: each query in turn without and with them, three times
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["operators", "output"])]
+    pub(crate) checkpoint_dir: Option<String>,
+    /// From one snapshot to the next
+    #[arg(long, value_name = "DURATION", default_value = "1 s", requires = "checkpoint_dir")]
+    pub(crate) checkpoint_interval: String,
     /// Also write the figures to a file, a JSON object for each query
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
