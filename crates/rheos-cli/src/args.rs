@@ -118,6 +118,26 @@ pub(crate) enum BenchCommand {
     /// Run the queries of the Nexmark benchmark over generated events, into a sink that keeps nothing
     #[command(after_long_help = help::BENCH_NEXMARK)]
     Nexmark(NexmarkArgs),
+    /// Take snapshots of a large state, first and after some keys changed, and restore them
+    #[command(after_long_help = help::BENCH_SNAPSHOTS)]
+    Snapshots(SnapshotsArgs),
+}
+
+/// `rheos bench snapshots`
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotsArgs {
+    /// The folder for snapshots; what is there counts no more
+    #[arg(long, value_name = "DIR")]
+    pub(crate) checkpoint_dir: String,
+    /// How many keys the state has, with 150 bytes each
+    #[arg(short, long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) keys: u64,
+    /// From one snapshot to the next, in seconds: long enough for all keys to be there by the first
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    pub(crate) interval: u64,
+    /// How many subtasks an operator runs as before; then it is restored at that and at twice that
+    #[arg(short = 'p', long, value_name = "N", default_value_t = 1)]
+    pub(crate) parallelism: usize,
 }
 
 /// `rheos bench nexmark`

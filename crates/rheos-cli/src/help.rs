@@ -102,11 +102,22 @@ them is part of what is measured. The queries are those of the public benchmark 
 Flink that need no processing time. 'cpu s' is the user and system time of the whole
 process, on all cores; 'ns/event' is that time divided by the number of events."#;
 
+pub(crate) const BENCH_SNAPSHOTS: &str = r#"EXAMPLES
+
+   about a gigabyte of state:
+   $ rheos bench snapshots --checkpoint-dir /tmp/snapshots --keys 6000000 --interval 60
+
+A GROUP BY gets every key once and keeps a count and the greatest of its texts. The
+first snapshot holds all keys; until the second, rows come for the first hundredth of
+them. Then the job is ended and restored from the second, as it was and at twice the
+parallelism; 'restored' is the time from the start of the job until its operators
+have all their state."#;
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn no_line_is_broken_by_a_narrow_terminal() {
-        for text in [super::ABOUT_LONG, super::START, super::RUN, super::EXPLAIN, super::BENCH_NEXMARK] {
+        for text in [super::ABOUT_LONG, super::START, super::RUN, super::EXPLAIN, super::BENCH_NEXMARK, super::BENCH_SNAPSHOTS] {
             for line in text.lines() {
                 assert!(line.chars().count() <= 86, "{line}");
             }

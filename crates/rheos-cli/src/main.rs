@@ -61,6 +61,7 @@ fn carry_out(cli: &Cli) -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Explain(args) => explain::explain(args),
         Command::Bench(BenchCommand::Nexmark(args)) => bench::nexmark(args),
+        Command::Bench(BenchCommand::Snapshots(args)) => bench::snapshots(args),
         Command::Connectors(args) => list::connectors(args),
         Command::Functions(args) => list::functions(args),
     };

@@ -5,6 +5,7 @@ mod overhead;
 mod process_time;
 mod queries;
 mod report;
+mod snapshots;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -15,6 +16,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::run::write_out;
 use crate::settings::Settings;
+pub(crate) use snapshots::snapshots;
 
 /// Carries `rheos bench nexmark` out.
 pub(crate) fn nexmark(args: &NexmarkArgs) -> Result<(), Failure> {
