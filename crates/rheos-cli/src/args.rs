@@ -24,6 +24,9 @@ pub(crate) enum Command {
     /// Show how queries would run, without running them
     #[command(after_long_help = help::EXPLAIN)]
     Explain(ExplainArgs),
+    /// Kill a bounded job over and over, restore it each time, and compare its output with that of a run without failure
+    #[command(after_long_help = help::TORTURE)]
+    Torture(TortureArgs),
     /// Measure Rheos on this machine
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -64,6 +67,9 @@ pub(crate) struct RunArgs {
     pub(crate) output: Option<OutputKind>,
     #[command(flatten)]
     pub(crate) snapshots: SnapshotArgs,
+    /// Write all rows to part files in this folder, whatever the SQL says, and tell on standard error how the job goes
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) sink_to: Option<PathBuf>,
 }
 
 /// Where the snapshots of a job go, and what it begins with.
@@ -103,6 +109,42 @@ pub(crate) enum OutputKind {
     Csv,
     /// The final rows of a bounded query, sorted, separated by tabs
     FinalTsv,
+}
+
+/// `rheos torture`
+#[derive(Debug, Args)]
+pub(crate) struct TortureArgs {
+    #[command(flatten)]
+    pub(crate) script: ScriptArgs,
+    /// How often the job's process is killed, if it runs long enough
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) kills: u64,
+    /// From which the moments of death and the faults follow [default: at random]
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: Option<u64>,
+    /// From one snapshot to the next
+    #[arg(long, value_name = "DURATION", default_value = "200ms")]
+    pub(crate) interval: String,
+    /// What the job promises
+    #[arg(long, value_enum, default_value_t = RecoveryKind::Precise)]
+    pub(crate) recovery: RecoveryKind,
+    /// Only kill: no failed writes, lost replies and slow storage
+    #[arg(long)]
+    pub(crate) no_faults: bool,
+    /// Keep outputs, snapshots and what each life said, in a new folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+/// What a failure may do to the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecoveryKind {
+    /// Nothing is lost, and nothing comes twice
+    Precise,
+    /// Rows may come again
+    Rollback,
+    /// Rows may be lost
+    Gap,
 }
 
 /// `rheos explain`

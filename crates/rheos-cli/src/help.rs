@@ -89,6 +89,35 @@ Shows, for each query and INSERT of a script, the plan and the tasks that would 
 The plan has for each operator the kinds of changes that it puts out: I insert, UB
 and UA old and new row of an update, D delete."#;
 
+/// `rheos torture --help`
+pub(crate) const TORTURE: &str = r#"EXAMPLE
+
+   $ cat > sums.sql <<'END'
+   CREATE TABLE numbers (n BIGINT, k BIGINT) WITH ('connector' = 'datagen',
+     'number-of-rows' = '50000', 'rows-per-second' = '5000',
+     'fields.k.min' = '0', 'fields.k.max' = '99');
+   SELECT k, COUNT(*) AS numbers, SUM(n) AS total FROM numbers GROUP BY k;
+   END
+   $ rheos torture sums.sql --kills 20
+
+Runs a script with exactly one INSERT or query, over input that ends, once without
+failure. Then runs it again while its process is killed at random moments, writes of
+its snapshots fail, replies of storage and of commits get lost, and storage is slow;
+goes on from the latest snapshot each time, until the job has finished. Compares the
+outputs: rows that are only added one by one, updated ones as the final table.
+
+Rows go to a folder of the torture's own, not to the table that the script names. The
+job must be one that gives the same rows each time: without PROCTIME() and NOW(), and
+with a 'base-time' where the connector nexmark is limited to real time.
+
+precise    no row may be lost, duplicated or changed
+rollback   no row may be lost; says how rows come again: repeating, convergent or
+           divergent
+gap        rows may be lost; they are counted
+
+EXIT CODES: 0 the job kept its promise, 1 a statement or the configuration is wrong,
+2 it broke it, or did not finish."#;
+
 /// `rheos bench nexmark --help`
 pub(crate) const BENCH_NEXMARK: &str = r#"EXAMPLES
 
@@ -117,7 +146,9 @@ have all their state."#;
 mod tests {
     #[test]
     fn no_line_is_broken_by_a_narrow_terminal() {
-        for text in [super::ABOUT_LONG, super::START, super::RUN, super::EXPLAIN, super::BENCH_NEXMARK, super::BENCH_SNAPSHOTS] {
+        let texts =
+            [super::ABOUT_LONG, super::START, super::RUN, super::EXPLAIN, super::TORTURE, super::BENCH_NEXMARK, super::BENCH_SNAPSHOTS];
+        for text in texts {
             for line in text.lines() {
                 assert!(line.chars().count() <= 86, "{line}");
             }

@@ -22,6 +22,7 @@ mod progress;
 mod run;
 mod script;
 mod settings;
+mod torture;
 mod variables;
 mod waiting;
 
@@ -60,6 +61,7 @@ fn carry_out(cli: &Cli) -> ExitCode {
     let outcome = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Explain(args) => explain::explain(args),
+        Command::Torture(args) => torture::torture(args),
         Command::Bench(BenchCommand::Nexmark(args)) => bench::nexmark(args),
         Command::Bench(BenchCommand::Snapshots(args)) => bench::snapshots(args),
         Command::Connectors(args) => list::connectors(args),

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rheos_core::connector::{TableSpec, parse_memory_bytes};
 use rheos_core::element::Epoch;
-use rheos_core::operator::OperatorContext;
+use rheos_core::operator::{OperatorContext, SubtaskInfo};
 use rheos_core::sink::{CommitToken, Committer, Sink, SinkDescription, SinkFactory};
 use rheos_core::{Batch, Error, Result};
 
@@ -18,6 +18,8 @@ use crate::format::{Encoder, Format};
 
 /// How much text is gathered before it is written.
 const WRITE_BYTES: usize = 64 << 10;
+/// How the names of files end that are not published.
+const HIDDEN_SUFFIX: &str = ".inprogress";
 /// What a part file may grow to.
 const DEFAULT_FILE_BYTES: u64 = 128 << 20;
 
@@ -38,8 +40,12 @@ impl SinkFactory for PartFiles {
         fs::create_dir_all(&settings.folder).map_err(|e| {
             Error::config(format!("table '{}' cannot make the folder '{}': {e}", table.name, settings.folder.display())).caused_by(e)
         })?;
-        let uid: String = context.subtask.uid.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
-        let prefix = format!("part-{uid}-{}-", context.subtask.index);
+        let of_sink = prefix_of_sink(&context.subtask);
+        // The first writer is made before anything of its attempt runs, and what belongs to a snapshot has been published by then.
+        if !context.subtask.job.is_empty() && context.subtask.index == 0 {
+            remove_leftovers(&settings.folder, &of_sink)?;
+        }
+        let prefix = format!("{of_sink}{}-", context.subtask.index);
         let next = next_number(&settings.folder, &prefix)?;
         Ok(Box::new(PartWriter {
             sink: context.subtask.uid.clone(),
@@ -93,15 +99,48 @@ impl Settings {
     }
 }
 
+/// How the names of a sink's files begin. Those of a job that may be restored say whose they are.
+fn prefix_of_sink(subtask: &SubtaskInfo) -> String {
+    let plain = |text: &str| -> String { text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect() };
+    match subtask.job.as_str() {
+        "" => format!("part-{}-", plain(&subtask.uid)),
+        job => format!("part-{}-{}-", plain(job), plain(&subtask.uid)),
+    }
+}
+
+/// Writer and number of a file, hidden or not, whose name goes on after `prefix`.
+fn rest_of_name<'a>(name: &'a str, prefix: &str) -> Option<(&'a str, u64)> {
+    let stem = name.strip_prefix('.').unwrap_or(name).strip_prefix(prefix)?.split('.').next()?;
+    let (writer, number) = stem.split_once('-').unwrap_or(("", stem));
+    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    (is_number(writer) && is_number(number)).then(|| number.parse().ok()).flatten().map(|number| (writer, number))
+}
+
+/// Removes the unfinished files that earlier attempts of the same job left behind.
+fn remove_leftovers(folder: &Path, of_sink: &str) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_mine = name.starts_with('.') && name.ends_with(HIDDEN_SUFFIX) && rest_of_name(&name, of_sink).is_some();
+        if is_mine
+            && let Err(e) = fs::remove_file(entry.path())
+            && e.kind() != ErrorKind::NotFound
+        {
+            return Err(Error::restart(format!("cannot remove the unfinished '{}': {e}", entry.path().display())).caused_by(e));
+        }
+    }
+    Ok(())
+}
+
 /// The first number that no file of this writer has, hidden ones included.
 fn next_number(folder: &Path, prefix: &str) -> Result<u64> {
     let mut next = 0;
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
         let name = name.to_string_lossy();
-        if let Some(rest) = name.trim_start_matches('.').strip_prefix(prefix) {
-            let digits = rest.split('.').next().unwrap_or_default();
-            next = next.max(digits.parse::<u64>().map_or(0, |n| n.saturating_add(1)));
+        if let Some((_, number)) = rest_of_name(&name, prefix) {
+            next = next.max(number.saturating_add(1));
         }
     }
     Ok(next)
@@ -140,7 +179,8 @@ impl Part {
         loop {
             let name = format!("{prefix}{}{}", *next, settings.suffix);
             *next += 1;
-            let names = PendingFile { temporary: settings.folder.join(format!(".{name}.inprogress")), name: settings.folder.join(&name) };
+            let names =
+                PendingFile { temporary: settings.folder.join(format!(".{name}{HIDDEN_SUFFIX}")), name: settings.folder.join(&name) };
             if names.name.exists() {
                 continue;
             }
