@@ -27,6 +27,9 @@ pub(crate) enum Command {
     /// Kill a bounded job over and over, restore it each time, and compare its output with that of a run without failure
     #[command(after_long_help = help::TORTURE)]
     Torture(TortureArgs),
+    /// List, show and verify the snapshots of jobs
+    #[command(subcommand)]
+    Checkpoints(CheckpointsCommand),
     /// Measure Rheos on this machine
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -152,6 +155,41 @@ pub(crate) enum RecoveryKind {
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) script: ScriptArgs,
+}
+
+/// `rheos checkpoints`
+#[derive(Debug, Subcommand)]
+pub(crate) enum CheckpointsCommand {
+    /// The jobs at a place and their snapshots
+    #[command(after_long_help = help::CHECKPOINTS)]
+    List(ListCheckpointsArgs),
+    /// One snapshot in detail: operators, states, positions, what is to be committed
+    #[command(after_long_help = help::CHECKPOINTS)]
+    Show(PlaceArgs),
+    /// Read all files of the snapshots and name those that are missing or damaged
+    #[command(after_long_help = help::CHECKPOINTS)]
+    Verify(PlaceArgs),
+}
+
+/// `rheos checkpoints list`
+#[derive(Debug, Args)]
+pub(crate) struct ListCheckpointsArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    /// Also who took the job over, and when
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// Which snapshots are meant.
+#[derive(Debug, Args)]
+pub(crate) struct PlaceArgs {
+    /// A --checkpoint-dir, a job's folder in it, or a record of a job's log; a path or s3://bucket/path
+    #[arg(value_name = "PATH")]
+    pub(crate) path: String,
+    /// A setting, such as s3.endpoint
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) set: Vec<(String, String)>,
 }
 
 /// `rheos bench`

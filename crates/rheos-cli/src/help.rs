@@ -118,6 +118,23 @@ gap        rows may be lost; they are counted
 EXIT CODES: 0 the job kept its promise, 1 a statement or the configuration is wrong,
 2 it broke it, or did not finish."#;
 
+/// `rheos checkpoints ... --help`
+pub(crate) const CHECKPOINTS: &str = r#"EXAMPLES
+
+   the jobs of a folder, and the path of each snapshot that --restore takes:
+   $ rheos checkpoints list snapshots
+   the latest snapshot of a job, operator by operator:
+   $ rheos checkpoints show snapshots/job-1
+   every file of every snapshot, read and compared with its hash:
+   $ rheos checkpoints verify snapshots
+   on S3:
+   $ rheos checkpoints list s3://bucket/snapshots --set s3.endpoint=http://localhost:9000
+
+Nothing is written, so that a running job is not disturbed. Output is in tables on a
+terminal, and separated by tabs elsewhere.
+
+EXIT CODES: 0 done, 1 there is nothing at PATH, 2 something is missing or damaged."#;
+
 /// `rheos bench nexmark --help`
 pub(crate) const BENCH_NEXMARK: &str = r#"EXAMPLES
 
@@ -146,8 +163,16 @@ have all their state."#;
 mod tests {
     #[test]
     fn no_line_is_broken_by_a_narrow_terminal() {
-        let texts =
-            [super::ABOUT_LONG, super::START, super::RUN, super::EXPLAIN, super::TORTURE, super::BENCH_NEXMARK, super::BENCH_SNAPSHOTS];
+        let texts = [
+            super::ABOUT_LONG,
+            super::START,
+            super::RUN,
+            super::EXPLAIN,
+            super::TORTURE,
+            super::CHECKPOINTS,
+            super::BENCH_NEXMARK,
+            super::BENCH_SNAPSHOTS,
+        ];
         for text in texts {
             for line in text.lines() {
                 assert!(line.chars().count() <= 86, "{line}");

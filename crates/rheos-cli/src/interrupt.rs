@@ -1,17 +1,22 @@
 //! Ctrl-C and SIGTERM: the first asks jobs to end cleanly, the second ends the process.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use rheos_core::env::system_monotonic_ns;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The exit code of an interrupted command.
 const INTERRUPTED: i32 = 3;
+/// What comes within this time after the first signal is the same one: `timeout` of the GNU coreutils sends SIGTERM to the
+/// process and again to its group.
+const SAME_NS: u64 = 300_000_000;
 
 /// Whether somebody wants the command to end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupt {
-    requested: Arc<AtomicBool>,
+    /// When it was asked for first, on the monotonic clock; 0: not yet.
+    requested_ns: Arc<AtomicU64>,
     listening: Arc<AtomicBool>,
     told: Arc<AtomicBool>,
 }
@@ -46,11 +51,17 @@ impl Interrupt {
 
     /// Asks for the end; whoever asks twice does not want to wait.
     pub(crate) fn request(&self) {
-        if self.requested.swap(true, Ordering::Relaxed) {
+        if self.is_second(system_monotonic_ns()) {
             crate::live::leave_terminal();
             eprintln!("aborted");
             std::process::exit(INTERRUPTED);
         }
+    }
+
+    /// Notes a request, and says whether another one came before it.
+    fn is_second(&self, now_ns: u64) -> bool {
+        let first = self.requested_ns.compare_exchange(0, now_ns.max(1), Ordering::Relaxed, Ordering::Relaxed);
+        first.is_err_and(|first_ns| now_ns.saturating_sub(first_ns) >= SAME_NS)
     }
 
     /// Whether nobody has asked this before: whoever is the first carries the request out.
@@ -60,6 +71,21 @@ impl Interrupt {
 
     /// Whether the end was asked for.
     pub(crate) fn is_requested(&self) -> bool {
-        self.requested.load(Ordering::Relaxed)
+        self.requested_ns.load(Ordering::Relaxed) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_that_come_together_are_one() {
+        let interrupt = Interrupt::default();
+        assert!(!interrupt.is_requested());
+        assert!(!interrupt.is_second(0), "the first, at the very beginning");
+        assert!(interrupt.is_requested());
+        assert!(!interrupt.is_second(SAME_NS / 2));
+        assert!(interrupt.is_second(SAME_NS + 1), "counted from the first");
     }
 }

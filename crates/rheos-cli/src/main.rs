@@ -10,6 +10,7 @@
 
 mod args;
 mod bench;
+mod checkpoints;
 mod explain;
 mod failure;
 mod figures;
@@ -62,6 +63,7 @@ fn carry_out(cli: &Cli) -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Explain(args) => explain::explain(args),
         Command::Torture(args) => torture::torture(args),
+        Command::Checkpoints(command) => checkpoints::checkpoints(command),
         Command::Bench(BenchCommand::Nexmark(args)) => bench::nexmark(args),
         Command::Bench(BenchCommand::Snapshots(args)) => bench::snapshots(args),
         Command::Connectors(args) => list::connectors(args),

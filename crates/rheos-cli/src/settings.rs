@@ -31,7 +31,12 @@ struct Given {
 impl Settings {
     /// All that is known before the script is read.
     pub(crate) fn collect(args: &ScriptArgs) -> Result<Settings, Failure> {
-        let mut settings = Settings::of_flags(&args.set, args.parallelism.as_deref());
+        Settings::around(&args.set, args.parallelism.as_deref())
+    }
+
+    /// The file, the environment and these flags.
+    pub(crate) fn around(set: &[(String, String)], parallelism: Option<&str>) -> Result<Settings, Failure> {
+        let mut settings = Settings::of_flags(set, parallelism);
         settings.weak = of_file(Path::new(FILE))?;
         settings.weak.extend(of_environment(|name| std::env::var(name).ok()));
         Ok(settings)

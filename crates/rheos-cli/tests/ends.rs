@@ -42,6 +42,20 @@ fn ctrl_c_ends_a_query_cleanly() {
     assert!(told.starts_with("interrupted"), "{told}");
 }
 
+/// As `timeout` of the GNU coreutils does.
+#[test]
+fn two_signals_at_once_are_one_interruption() {
+    let mut child = start("SELECT n FROM numbers");
+    let (_, mut rest) = first_line(&mut child);
+    let both = format!("kill -TERM {0}; kill -TERM {0}", child.id());
+    assert!(Command::new("sh").args(["-c", &both]).status().expect("a shell runs").success());
+    rest.read_to_string(&mut String::new()).expect("the rest");
+    let status = child.wait().expect("it ends");
+    let told = stderr(&mut child);
+    assert_eq!(status.code(), Some(3), "{told}");
+    assert!(told.starts_with("interrupted") && !told.contains("aborted"), "{told}");
+}
+
 #[test]
 fn a_reader_that_has_gone_ends_a_query_quietly() {
     for query in ["SELECT n FROM numbers", "CREATE TABLE p (n BIGINT) WITH ('connector' = 'print'); INSERT INTO p SELECT n FROM numbers"] {

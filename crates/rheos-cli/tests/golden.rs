@@ -13,7 +13,8 @@
 //! --- show out
 //! ```
 //!
-//! `file` is written into an empty folder. `run` runs a command there; `stdout`, `stderr` and `exit` after it are what it gave,
+//! `file` is written into an empty folder; `copy FROM TO` puts a folder of the repository there, `remove` and `cut FILE BYTES`
+//! damage what is there. `run` runs a command there; `stdout`, `stderr` and `exit` after it are what it gave,
 //! left out where empty or 0. `show` is followed by the contents of a file, or of all files of a folder.
 
 use std::fs;
@@ -79,6 +80,10 @@ fn play(text: &str) -> String {
                 fs::write(path, &body).expect("a file of the case");
                 out.push_str(&format!("--- {title}\n{body}"));
             }
+            "copy" | "remove" | "cut" => {
+                change(word, rest, folder.path());
+                out.push_str(&format!("--- {title}\n"));
+            }
             "run" => {
                 out.push_str(&format!("--- {title}\n"));
                 run(rest, folder.path(), &mut out);
@@ -89,6 +94,31 @@ fn play(text: &str) -> String {
         }
     }
     out
+}
+
+/// Copies a folder of the repository, removes a file, or cuts one off.
+fn change(word: &str, rest: &str, folder: &Path) {
+    let (first, second) = rest.split_once(' ').unwrap_or((rest, ""));
+    match word {
+        "copy" => copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(first), &folder.join(second)),
+        "remove" => fs::remove_file(folder.join(first)).expect("a file to remove"),
+        _ => {
+            let file = fs::OpenOptions::new().write(true).open(folder.join(first)).expect("a file to cut off");
+            file.set_len(second.parse().expect("a number of bytes")).expect("a file is cut off");
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        fs::create_dir_all(to).expect("a folder");
+        for entry in fs::read_dir(from).expect("a folder to copy") {
+            let name = entry.expect("an entry").file_name();
+            copy(&from.join(&name), &to.join(&name));
+        }
+    } else {
+        fs::copy(from, to).expect("a file is copied");
+    }
 }
 
 fn run(line: &str, folder: &Path, out: &mut String) {

@@ -27,6 +27,7 @@ mod local;
 mod running;
 mod session;
 mod settings;
+pub mod snapshots;
 mod start;
 pub mod torture;
 

@@ -19,6 +19,7 @@ use crate::checkpointing::{DIR, Durability};
 use crate::collect::{self, Held, ResultEvent};
 use crate::running::Running;
 use crate::settings::{self, Settings};
+use crate::snapshots;
 use crate::start::StartOptions;
 use crate::{ChangelogMode, Error, Result, Schema};
 
@@ -211,6 +212,11 @@ impl Session {
     /// Whether the session's jobs take snapshots, and where.
     pub fn checkpoint_dir(&self) -> Option<&str> {
         self.settings.get(DIR).filter(|dir| !dir.is_empty())
+    }
+
+    /// How to reach the storage of snapshots: the settings that begin with `s3.`.
+    pub fn storage_options(&self) -> snapshots::StorageOptions {
+        self.settings.iter().filter(|(key, _)| key.starts_with("s3.")).map(|(k, v)| (k.to_string(), v.to_string())).collect()
     }
 
     fn binder(&self) -> Binder<'_> {

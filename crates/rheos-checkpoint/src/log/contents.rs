@@ -58,6 +58,16 @@ impl LogContents {
         LogContents { records }
     }
 
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
     /// The manifests with their positions, lowest first; those that a fresh start hides too.
     pub fn manifests(&self) -> impl DoubleEndedIterator<Item = (u64, &Manifest)> {
         self.records.iter().filter_map(|(p, r)| if let Record::Manifest(m) = r { Some((*p, m.as_ref())) } else { None })

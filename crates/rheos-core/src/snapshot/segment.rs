@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
 use arrow::compute;
-use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type};
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
 use bytes::Bytes;
@@ -133,15 +133,7 @@ impl Segment {
 
     /// Its rows: row numbers, then columns of `types`; columns of others are an error, since the state is of another query.
     pub(super) fn batches(&self, types: &[DataType]) -> Result<Vec<RecordBatch>> {
-        let (schema, batches) = match &self.rows {
-            SegmentRows::Columns(rows) => (rows.schema(), vec![rows.clone()]),
-            SegmentRows::Encoded(bytes) => {
-                let corrupt = |e: arrow::error::ArrowError| Error::corrupt(e.to_string()).caused_by(e);
-                let (.., start) = header(bytes)?;
-                let reader = StreamReader::try_new(&bytes[start..], None).map_err(corrupt)?;
-                (reader.schema(), reader.collect::<Result<_, _>>().map_err(corrupt)?)
-            }
-        };
+        let (schema, batches) = self.read()?;
         let found: Vec<&DataType> = schema.fields().iter().skip(1).map(|f| f.data_type()).collect();
         if !found.iter().copied().eq(types) {
             let list = |types: Vec<String>| types.join(", ");
@@ -149,11 +141,29 @@ impl Segment {
             let wanted = list(types.iter().map(|t| t.to_string()).collect());
             return Err(Error::config(format!("state of columns ({found}) cannot become state of columns ({wanted})")));
         }
+        Ok(batches)
+    }
+
+    /// Reads all of it, whatever the types of its columns are, for those who want to know whether that can be done.
+    pub fn check(&self) -> Result<()> {
+        self.read()?.1.iter().try_for_each(|batch| numbers(batch).map(drop))
+    }
+
+    fn read(&self) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+        let (schema, batches) = match &self.rows {
+            SegmentRows::Columns(rows) => (rows.schema(), vec![rows.clone()]),
+            SegmentRows::Encoded(bytes) => {
+                let corrupt = |e: arrow::error::ArrowError| Error::corrupt(e.to_string()).caused_by(e);
+                let (.., start) = header(bytes)?;
+                let reader = StreamReader::try_new(&bytes[start..], None).map_err(corrupt)?;
+                (reader.schema(), reader.collect::<Result<Vec<_>, _>>().map_err(corrupt)?)
+            }
+        };
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
         if rows != self.num_rows() {
             return Err(Error::corrupt(format!("{rows} rows, where {} were said to be", self.num_rows())));
         }
-        Ok(batches)
+        Ok((schema, batches))
     }
 }
 
