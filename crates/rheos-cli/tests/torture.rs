@@ -9,8 +9,7 @@ const EVENTS: &str = "CREATE TABLE events (event_type INT, bid ROW<auction BIGIN
 const WINDOWS: &str = "SELECT window_start, bid.auction, COUNT(*) AS bids, MAX(bid.price) AS highest \
     FROM TABLE(TUMBLE(TABLE events, DESCRIPTOR(at), INTERVAL '1' SECOND)) WHERE event_type = 2 \
     GROUP BY window_start, window_end, bid.auction";
-const GROUPS: &str =
-    "SELECT bid.bidder, COUNT(*) AS bids, SUM(bid.price) AS total FROM events WHERE event_type = 2 GROUP BY bid.bidder";
+const GROUPS: &str = "SELECT bid.bidder, COUNT(*) AS bids, SUM(bid.price) AS total FROM events WHERE event_type = 2 GROUP BY bid.bidder";
 
 fn torture(sql: &[&str], args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rheos"));
