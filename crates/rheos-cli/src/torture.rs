@@ -14,12 +14,12 @@ use crate::run::write_out;
 use crate::script::Script;
 use crate::settings::Settings;
 
-/// A tortured job starts again at once, as often as it must, and bears that a snapshot fails.
+/// A tortured job starts again at once, as often as it must: whenever a snapshot fails.
 const SETTINGS: [(&str, &str); 4] = [
     ("restart-strategy.type", "fixed-delay"),
     ("restart-strategy.fixed-delay.attempts", "1000000"),
     ("restart-strategy.fixed-delay.delay", "20 ms"),
-    ("execution.checkpointing.tolerable-failed-checkpoints", "1"),
+    ("execution.checkpointing.tolerable-failed-checkpoints", "0"),
 ];
 
 /// Carries the command out.

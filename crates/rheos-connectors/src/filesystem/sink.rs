@@ -108,12 +108,12 @@ fn prefix_of_sink(subtask: &SubtaskInfo) -> String {
     }
 }
 
-/// Writer and number of a file, hidden or not, whose name goes on after `prefix`.
-fn rest_of_name<'a>(name: &'a str, prefix: &str) -> Option<(&'a str, u64)> {
-    let stem = name.strip_prefix('.').unwrap_or(name).strip_prefix(prefix)?.split('.').next()?;
-    let (writer, number) = stem.split_once('-').unwrap_or(("", stem));
-    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    (is_number(writer) && is_number(number)).then(|| number.parse().ok()).flatten().map(|number| (writer, number))
+/// Whether a hidden file is of this sink: behind the prefix stand a writer's number and a file's, and nothing else.
+fn is_hidden_of(name: &str, of_sink: &str) -> bool {
+    let stem = name.strip_prefix('.').and_then(|name| name.strip_prefix(of_sink)).and_then(|rest| rest.split('.').next());
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    name.ends_with(HIDDEN_SUFFIX)
+        && stem.and_then(|stem| stem.split_once('-')).is_some_and(|(writer, number)| is_number(writer) && is_number(number))
 }
 
 /// Removes the unfinished files that earlier attempts of the same job left behind.
@@ -122,8 +122,7 @@ fn remove_leftovers(folder: &Path, of_sink: &str) -> Result<()> {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let is_mine = name.starts_with('.') && name.ends_with(HIDDEN_SUFFIX) && rest_of_name(&name, of_sink).is_some();
-        if is_mine
+        if is_hidden_of(&name, of_sink)
             && let Err(e) = fs::remove_file(entry.path())
             && e.kind() != ErrorKind::NotFound
         {
@@ -139,8 +138,9 @@ fn next_number(folder: &Path, prefix: &str) -> Result<u64> {
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
         let name = name.to_string_lossy();
-        if let Some((_, number)) = rest_of_name(&name, prefix) {
-            next = next.max(number.saturating_add(1));
+        if let Some(rest) = name.trim_start_matches('.').strip_prefix(prefix) {
+            let digits = rest.split('.').next().unwrap_or_default();
+            next = next.max(digits.parse::<u64>().map_or(0, |n| n.saturating_add(1)));
         }
     }
     Ok(next)

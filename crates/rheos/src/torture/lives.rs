@@ -136,7 +136,7 @@ impl Lives<'_> {
     }
 
     fn faults(&self) -> String {
-        format!("seed={},fail=0.03,lost=0.03,slow=0.05:50ms", self.random.next_u64())
+        format!("seed={},fail=0.08,lost=0.08,slow=0.15:100ms", self.random.next_u64())
     }
 
     /// A random number from 0 to 1.

@@ -74,7 +74,7 @@ impl fmt::Display for Report {
         let of = if self.options.rows == Rows::Added { "rows" } else { "final table" };
         let counts = self.differences().map(|(name, tally)| format!("{} {name}", tally.count)).join(", ");
         writeln!(f, "{of:<17}{counts}")?;
-        for (name, tally) in self.differences() {
+        for (name, tally) in self.differences().into_iter().filter(|_| !self.held()) {
             for row in &tally.examples {
                 writeln!(f, "  {name}: {row}")?;
             }
