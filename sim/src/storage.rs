@@ -72,6 +72,16 @@ impl Storage {
         Ok((outcome, None))
     }
 
+    /// Somebody deletes the record of the oldest savepoint, unless it is the latest snapshot.
+    pub(crate) fn delete_savepoint(&mut self) {
+        let latest = self.manifests.keys().next_back().copied();
+        let oldest = self.manifests.iter().find(|(p, m)| m.kind == CheckpointKind::Savepoint && Some(**p) != latest).map(|(p, _)| *p);
+        if let Some(position) = oldest {
+            self.manifests.remove(&position);
+            self.files.remove(&record_name(position));
+        }
+    }
+
     /// A file of this manifest goes, behind the back of all checks (a planted error).
     pub(crate) fn delete_early(&mut self, manifest: &Manifest) {
         if let Some(name) = manifest.files().into_iter().next() {

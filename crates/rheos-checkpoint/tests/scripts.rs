@@ -3,6 +3,8 @@
 //! A script is read line by line. Lines that begin with two spaces are what came out of the line above them. Storage is a map
 //! that answers at once; only what changes it is shown.
 
+#![allow(clippy::unwrap_used)] // a test, with functions of its own
+
 #[path = "script/mod.rs"]
 mod script;
 

@@ -24,6 +24,9 @@ pub(crate) enum Command {
     /// Show how queries would run, without running them
     #[command(after_long_help = help::EXPLAIN)]
     Explain(ExplainArgs),
+    /// Kill a bounded job over and over, restore it each time, and compare its output with that of a run without failure
+    #[command(after_long_help = help::TORTURE)]
+    Torture(TortureArgs),
     /// List, show and verify the snapshots of jobs
     #[command(subcommand)]
     Checkpoints(CheckpointsCommand),
@@ -67,6 +70,9 @@ pub(crate) struct RunArgs {
     pub(crate) output: Option<OutputKind>,
     #[command(flatten)]
     pub(crate) snapshots: SnapshotArgs,
+    /// Write all rows to part files in this folder, whatever the SQL says, and tell on standard error how the job goes
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) sink_to: Option<PathBuf>,
 }
 
 /// Where the snapshots of a job go, and what it begins with.
@@ -106,6 +112,42 @@ pub(crate) enum OutputKind {
     Csv,
     /// The final rows of a bounded query, sorted, separated by tabs
     FinalTsv,
+}
+
+/// `rheos torture`
+#[derive(Debug, Args)]
+pub(crate) struct TortureArgs {
+    #[command(flatten)]
+    pub(crate) script: ScriptArgs,
+    /// How often the job's process is killed, if it runs long enough
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) kills: u64,
+    /// From which the moments of death and the faults follow [default: at random]
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: Option<u64>,
+    /// From one snapshot to the next
+    #[arg(long, value_name = "DURATION", default_value = "200ms")]
+    pub(crate) interval: String,
+    /// What the job promises
+    #[arg(long, value_enum, default_value_t = RecoveryKind::Precise)]
+    pub(crate) recovery: RecoveryKind,
+    /// Only kill: no failed writes, lost replies and slow storage
+    #[arg(long)]
+    pub(crate) no_faults: bool,
+    /// Keep outputs, snapshots and what each life said, in a new folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+/// What a failure may do to the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecoveryKind {
+    /// Nothing is lost, and nothing comes twice
+    Precise,
+    /// Rows may come again
+    Rollback,
+    /// Rows may be lost
+    Gap,
 }
 
 /// `rheos explain`
@@ -156,6 +198,26 @@ pub(crate) enum BenchCommand {
     /// Run the queries of the Nexmark benchmark over generated events, into a sink that keeps nothing
     #[command(after_long_help = help::BENCH_NEXMARK)]
     Nexmark(NexmarkArgs),
+    /// Take snapshots of a large state, first and after some keys changed, and restore them
+    #[command(after_long_help = help::BENCH_SNAPSHOTS)]
+    Snapshots(SnapshotsArgs),
+}
+
+/// `rheos bench snapshots`
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotsArgs {
+    /// The folder for snapshots; what is there counts no more
+    #[arg(long, value_name = "DIR")]
+    pub(crate) checkpoint_dir: String,
+    /// How many keys the state has, with 150 bytes each
+    #[arg(short, long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) keys: u64,
+    /// From one snapshot to the next, in seconds: long enough for all keys to be there by the first
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    pub(crate) interval: u64,
+    /// How many subtasks an operator runs as before; then it is restored at that and at twice that
+    #[arg(short = 'p', long, value_name = "N", default_value_t = 1)]
+    pub(crate) parallelism: usize,
 }
 
 /// `rheos bench nexmark`
@@ -176,6 +238,12 @@ pub(crate) struct NexmarkArgs {
     /// Also show the cost and the selectivity of each operator
     #[arg(long)]
     pub(crate) operators: bool,
+    /// Measure what snapshots to this folder cost: each query in turn without and with them, three times
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["operators", "output"])]
+    pub(crate) checkpoint_dir: Option<String>,
+    /// From one snapshot to the next
+    #[arg(long, value_name = "DURATION", default_value = "1 s", requires = "checkpoint_dir")]
+    pub(crate) checkpoint_interval: String,
     /// Also write the figures to a file, a JSON object for each query
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

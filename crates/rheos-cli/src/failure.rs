@@ -14,6 +14,8 @@ pub(crate) enum Failure {
     Wrong(String),
     /// A job failed. Exit code 2.
     Job(Error),
+    /// What was to be shown is not so, as has been told already. Exit code 2.
+    Told,
     /// Somebody ended it. Exit code 3.
     Interrupted,
     /// Whoever read the results has gone; nothing is left to say.
@@ -56,6 +58,7 @@ pub(crate) fn report(outcome: Result<(), Failure>) -> ExitCode {
             eprint!("{}", story(&error));
             ExitCode::from(2)
         }
+        Err(Failure::Told) => ExitCode::from(2),
         Err(Failure::Interrupted) => ExitCode::from(3),
     }
 }

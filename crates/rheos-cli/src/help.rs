@@ -119,6 +119,35 @@ Shows, for each query and INSERT of a script, the plan and the tasks that would 
 The plan has for each operator the kinds of changes that it puts out: I insert, UB
 and UA old and new row of an update, D delete."#;
 
+/// `rheos torture --help`
+pub(crate) const TORTURE: &str = r#"EXAMPLE
+
+   $ cat > sums.sql <<'END'
+   CREATE TABLE numbers (n BIGINT, k BIGINT) WITH ('connector' = 'datagen',
+     'number-of-rows' = '50000', 'rows-per-second' = '5000',
+     'fields.k.min' = '0', 'fields.k.max' = '99');
+   SELECT k, COUNT(*) AS numbers, SUM(n) AS total FROM numbers GROUP BY k;
+   END
+   $ rheos torture sums.sql --kills 20
+
+Runs a script with exactly one INSERT or query, over input that ends, once without
+failure. Then runs it again while its process is killed at random moments, writes of
+its snapshots fail, replies of storage and of commits get lost, and storage is slow;
+goes on from the latest snapshot each time, until the job has finished. Compares the
+outputs: rows that are only added one by one, updated ones as the final table.
+
+Rows go to a folder of the torture's own, not to the table that the script names. The
+job must be one that gives the same rows each time: without PROCTIME() and NOW(), and
+with a 'base-time' where the connector nexmark is limited to real time.
+
+precise    no row may be lost, duplicated or changed
+rollback   no row may be lost; says how rows come again: repeating, convergent or
+           divergent
+gap        rows may be lost; they are counted
+
+EXIT CODES: 0 the job kept its promise, 1 a statement or the configuration is wrong,
+2 it broke it, or did not finish."#;
+
 /// `rheos checkpoints ... --help`
 pub(crate) const CHECKPOINTS: &str = r#"EXAMPLES
 
@@ -149,11 +178,32 @@ them is part of what is measured. The queries are those of the public benchmark 
 Flink that need no processing time. 'cpu s' is the user and system time of the whole
 process, on all cores; 'ns/event' is that time divided by the number of events."#;
 
+pub(crate) const BENCH_SNAPSHOTS: &str = r#"EXAMPLES
+
+   about a gigabyte of state:
+   $ rheos bench snapshots --checkpoint-dir /tmp/snapshots --keys 6000000 --interval 60
+
+A GROUP BY gets every key once and keeps a count and the greatest of its texts. The
+first snapshot holds all keys; until the second, rows come for the first hundredth of
+them. Then the job is ended and restored from the second, as it was and at twice the
+parallelism; 'restored' is the time from the start of the job until its operators
+have all their state."#;
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn no_line_is_broken_by_a_narrow_terminal() {
-        for text in [super::ABOUT_LONG, super::START, super::RUN, super::EXPLAIN, super::CHECKPOINTS, super::BENCH_NEXMARK] {
+        let texts = [
+            super::ABOUT_LONG,
+            super::START,
+            super::RUN,
+            super::EXPLAIN,
+            super::TORTURE,
+            super::CHECKPOINTS,
+            super::BENCH_NEXMARK,
+            super::BENCH_SNAPSHOTS,
+        ];
+        for text in texts {
             for line in text.lines() {
                 assert!(line.chars().count() <= 86, "{line}");
             }

@@ -23,6 +23,7 @@ mod progress;
 mod run;
 mod script;
 mod settings;
+mod torture;
 mod variables;
 mod waiting;
 
@@ -61,8 +62,10 @@ fn carry_out(cli: &Cli) -> ExitCode {
     let outcome = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Explain(args) => explain::explain(args),
+        Command::Torture(args) => torture::torture(args),
         Command::Checkpoints(command) => checkpoints::checkpoints(command),
         Command::Bench(BenchCommand::Nexmark(args)) => bench::nexmark(args),
+        Command::Bench(BenchCommand::Snapshots(args)) => bench::snapshots(args),
         Command::Connectors(args) => list::connectors(args),
         Command::Functions(args) => list::functions(args),
     };

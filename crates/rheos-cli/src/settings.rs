@@ -12,7 +12,7 @@ use crate::script::at_offset;
 const FILE: &str = "rheos.toml";
 
 /// The settings around a script: weaker ones than its SET, and stronger ones.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Settings {
     /// Of the file and the environment, with their origins.
     weak: Vec<Given>,
@@ -50,7 +50,7 @@ impl Settings {
         ];
         for (origin, key, value) in flags {
             if let Some(value) = value {
-                self.strong.push(Given { key: key.into(), value: value.clone(), origin: origin.into() });
+                self = self.with(key, value, origin);
             }
         }
         self
@@ -73,6 +73,12 @@ impl Settings {
             }
         }
         Ok(())
+    }
+
+    /// With one more, as if the command line said so.
+    pub(crate) fn with(mut self, key: &str, value: &str, origin: &str) -> Settings {
+        self.strong.push(Given { key: key.into(), value: value.into(), origin: origin.into() });
+        self
     }
 
     /// Whether the command line decides this key, so that SET in a script does not.

@@ -14,6 +14,7 @@ pub mod nexmark;
 pub mod print;
 pub mod values;
 
+mod beginnings;
 #[cfg(test)]
 mod fixture;
 

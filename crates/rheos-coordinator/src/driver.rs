@@ -96,7 +96,10 @@ fn carry_out(
         Action::Commit { commit, tokens } => workers.commit(commit, tokens, events.clone()),
         Action::Abort { tokens } => workers.abort(tokens),
         Action::Restarting { reason, delay_ms, from } => observer.note(Note::Restarting { reason, delay_ms, from }),
-        Action::CheckpointDone { epoch, stats } => observer.note(Note::CheckpointDone { epoch, stats }),
+        Action::CheckpointDone { epoch, stats } => {
+            tracing::info!(epoch, ?stats, "snapshot complete");
+            observer.note(Note::CheckpointDone { epoch, stats });
+        }
         Action::CheckpointFailed { epoch, reason } => observer.note(Note::CheckpointFailed { epoch, reason }),
         Action::Ended(_) => {}
     }

@@ -52,7 +52,7 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<ColumnBatch>> {
         return Err(Error::config("these rows were written by another version of Rheos"));
     }
     let stored = bytes.get(8..16).and_then(|b| <[u8; 8]>::try_from(b).ok()).map(u64::from_le_bytes);
-    if stored != bytes.get(16..).map(xxh3_64) {
+    if stored.is_none() || stored != bytes.get(16..).map(xxh3_64) {
         return Err(Error::corrupt("rows are not what was written: their checksum differs"));
     }
     let corrupt = |e: arrow::error::ArrowError| Error::corrupt(e.to_string()).caused_by(e);

@@ -3,6 +3,16 @@
 //! Two-phase commit: [`Sink::prepare`] at a barrier (and at the end of the input) makes everything written so far durable
 //! but not visible and returns tokens that name it; the tokens are stored with the snapshot; once the snapshot is complete
 //! [`Committer::commit`] makes it visible, again after every recovery, so it must be idempotent.
+//!
+//! What a sink with transactions may count on, and must stand:
+//!
+//! - A token is committed only after the manifest of a snapshot that has it is durable, or at the end of a job without snapshots.
+//! - It may be committed several times, after any time: by the same process whose reply was lost, by another that goes on from
+//!   the snapshot, by a process that was thought dead. One that was committed before is passed over.
+//! - Before an attempt starts, the tokens of the snapshot that it goes on from have been committed. What else was prepared will never
+//!   be: writers may throw away what their own job (`SubtaskInfo::job`) left there under their own uid.
+//! - What a token names must be unique over all attempts: an epoch may come again after a restart.
+//! - Tokens are offered again with every snapshot until one that has them is known to be complete.
 
 use serde::{Deserialize, Serialize};
 

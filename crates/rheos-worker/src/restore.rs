@@ -47,6 +47,9 @@ pub struct RestoredRows {
     pub batch: Batch,
 }
 
+/// The key by which an edge spreads rows, if it does so by key.
+pub(crate) type KeyOf<'a> = dyn Fn(&Edge) -> Result<Option<Box<dyn KeySelector>>> + 'a;
+
 impl Beginning {
     /// The epoch that was the last before.
     pub(crate) fn epoch(&self) -> Epoch {
@@ -70,7 +73,7 @@ impl Beginning {
         edges: &[(&Edge, &str)],
         task: &TaskSpec,
         index: usize,
-        key: &dyn Fn(&Edge) -> Result<Option<Box<dyn KeySelector>>>,
+        key: &KeyOf<'_>,
     ) -> Result<Vec<(usize, Batch)>> {
         let Beginning::Restored(state) = self else { return Ok(Vec::new()) };
         let mut mine = Vec::new();

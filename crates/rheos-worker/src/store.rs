@@ -99,8 +99,9 @@ impl PartStore {
         let (keyed, lists) = snapshot.into_parts();
         let mut state = SubtaskState::default();
         let mut before: BTreeMap<String, Vec<SegmentHandle>> = BTreeMap::new();
-        for ((_, name), chain) in self.chains.extract_if(.., |(node, _), _| *node == of.2) {
-            before.insert(name, chain);
+        let known: Vec<_> = self.chains.keys().filter(|(node, _)| *node == of.2).cloned().collect();
+        for key in known {
+            before.extend(self.chains.remove(&key).map(|chain| (key.1, chain)));
         }
         for (name, segments) in keyed {
             let chain = before.remove(&name);

@@ -80,10 +80,13 @@ pub(crate) fn wire(
     Ok(wired)
 }
 
+/// An inbox, with the edge and the sending instance of each channel.
+type NewInbox = (Inbox, Vec<(usize, usize)>);
+
 /// The ends of all channels.
 struct Channels {
-    /// By task and instance: its inbox, with the edge and the sending instance of each channel.
-    inboxes: Vec<Vec<Option<(Inbox, Vec<(usize, usize)>)>>>,
+    /// By task and instance.
+    inboxes: Vec<Vec<Option<NewInbox>>>,
     senders: Senders,
 }
 

@@ -29,12 +29,13 @@ mod session;
 mod settings;
 pub mod snapshots;
 mod start;
+pub mod torture;
 
 pub use assembly::registry;
 pub use collect::ResultEvent;
 pub use fold::FoldedTable;
 pub use functions::{FunctionInfo, functions};
-pub use rheos_checkpoint::coordinator::CheckpointStats;
+pub use rheos_checkpoint::coordinator::{CheckpointStats, Recovery};
 pub use rheos_connectors::format;
 pub use rheos_coordinator::{Note, Observer};
 pub use rheos_core::changelog::{ChangelogMode, RowKind};

@@ -94,16 +94,22 @@ impl LocalWorkers {
     }
 
     async fn run(&self, attempt: Attempt, generation: u64, restore: Restore, events: &EventSender) -> Result<()> {
+        let clock = &self.0.parts.env.clock;
+        let start_ns = clock.monotonic_ns();
         let beginning = match restore {
             Restore::Fresh => Beginning::Fresh,
             Restore::EndOfInput => Beginning::EndOfInput,
             Restore::From(manifest) => Beginning::Restored(load(&self.storage_of(&manifest)?, &manifest).await?),
         };
+        let loaded_ms = (clock.monotonic_ns() - start_ns) / 1_000_000;
         let Inner { parts, current, .. } = &*self.0;
         let JobParts { graph, registry, env, pool, job_id, .. } = parts;
         let options = RuntimeOptions { job_id: job_id.clone(), ..RuntimeOptions::default() };
         let (handle, mut task_events) = LocalJob::start(graph, registry, env, &options, pool, &beginning)?;
-        drop(beginning);
+        if matches!(beginning, Beginning::Restored(_)) {
+            drop(beginning);
+            tracing::info!(loaded_ms, elapsed_ms = (clock.monotonic_ns() - start_ns) / 1_000_000, "restored");
+        }
         let handle = Arc::new(handle);
         *lock(current) = Some((attempt, Arc::clone(&handle)));
         tell(events, Event::Deployed { attempt });

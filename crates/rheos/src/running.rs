@@ -314,7 +314,11 @@ async fn beginning(
         }
         (StartFrom::Latest, None) => match found.unreadable.into_iter().next() {
             Some((_, error)) => Err(error),
-            None => Ok((Start::Latest, new())),
+            // One that never got to a snapshot is the same job: its sinks know by the id what it left behind.
+            None => Ok((
+                Start::Latest,
+                found.log.claims().next_back().map_or_else(new, |claim| JobInfo { id: claim.job.id.clone(), name: name.clone() }),
+            )),
         },
         _ => Ok((Start::Fresh, new())),
     }

@@ -1,5 +1,6 @@
 //! A session: names and settings, and statements made into jobs.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
@@ -27,6 +28,8 @@ pub struct Session {
     registry: Registry,
     catalog: Catalog,
     settings: Settings,
+    /// Where rows go instead of where statements say.
+    redirected: Option<PathBuf>,
 }
 
 /// What a statement amounts to.
@@ -52,6 +55,8 @@ pub struct Job {
     pub graph: JobGraph,
     /// The rows that come back, for a query.
     pub result: Option<ResultInfo>,
+    /// What it writes, where that was redirected ([`Session::redirect_sinks`]).
+    pub redirected: Option<ResultInfo>,
     /// Whether it ends by itself.
     pub bounded: bool,
     pub(crate) registry: Arc<Registry>,
@@ -80,6 +85,12 @@ pub struct ResultInfo {
     pub upsert_key: Option<Vec<usize>>,
 }
 
+impl ResultInfo {
+    fn of(plan: &Plan) -> Self {
+        ResultInfo { schema: plan.schema(), changelog: plan.changelog, upsert_key: plan.unique_keys.first().cloned() }
+    }
+}
+
 impl Default for Session {
     fn default() -> Self {
         Self::new()
@@ -89,7 +100,7 @@ impl Default for Session {
 impl Session {
     /// A session that knows all connectors and functions, and no tables.
     pub fn new() -> Self {
-        Session { registry: crate::registry(), catalog: Catalog::default(), settings: Settings::default() }
+        Session { registry: crate::registry(), catalog: Catalog::default(), settings: Settings::default(), redirected: None }
     }
 
     /// Parses a script. Names are not looked up yet.
@@ -100,6 +111,12 @@ impl Session {
     /// Changes a setting; the note, if any, is for the user.
     pub fn set(&mut self, key: &str, value: &str) -> SqlResult<Option<String>> {
         self.settings.set(key, value)
+    }
+
+    /// From now on queries and INSERTs write part files to this folder instead of where they say: as `json` where rows are only
+    /// added, as `debezium-json` elsewhere. No table of the user's is touched then.
+    pub fn redirect_sinks(&mut self, folder: impl Into<PathBuf>) {
+        self.redirected = Some(folder.into());
     }
 
     /// The keys that can be set: key, default, meaning.
@@ -162,11 +179,14 @@ impl Session {
             }
             Statement::Query(query) => {
                 let plan = self.plan(query)?;
+                if let Some(folder) = &self.redirected {
+                    return self.redirected_job(&plan, folder, "query");
+                }
                 let (graph, (registry, results, held)) = self.query_job(&plan)?;
-                let result = ResultInfo { schema: plan.schema(), changelog: plan.changelog, upsert_key: plan.unique_keys.first().cloned() };
                 Ok(Prepared::Job(Job {
                     graph,
-                    result: Some(result),
+                    result: Some(ResultInfo::of(&plan)),
+                    redirected: None,
                     bounded: plan.bounded,
                     registry,
                     results: Some(results),
@@ -232,8 +252,39 @@ impl Session {
     }
 
     fn inserts(&self, inserts: &[Insert]) -> SqlResult<Prepared> {
+        if let Some(folder) = &self.redirected {
+            let [insert] = inserts else { return Err(SqlError::new("only one INSERT at a time can write elsewhere than it says")) };
+            return self.redirected_job(&self.insert_plan(insert)?.0, folder, &format!("insert into {}", insert.table));
+        }
         let (graph, bounded) = self.insert_job(inserts)?;
-        Ok(Prepared::Job(Job { graph, result: None, bounded, registry: Arc::new(self.registry.clone()), results: None, held: None }))
+        let registry = Arc::new(self.registry.clone());
+        Ok(Prepared::Job(Job { graph, result: None, redirected: None, bounded, registry, results: None, held: None }))
+    }
+
+    /// A job that writes a plan's rows to part files in a folder.
+    fn redirected_job(&self, plan: &Plan, folder: &Path, name: &str) -> SqlResult<Prepared> {
+        let format = if plan.changelog.is_insert_only() { "json" } else { "debezium-json" };
+        let options = [("connector", "filesystem".into()), ("path", folder.display().to_string()), ("format", format.into())];
+        let table = TableSpec {
+            name: "result".into(),
+            connector: "filesystem".into(),
+            schema: plan.schema(),
+            primary_key: vec![],
+            options: options.into_iter().map(|(key, value): (_, String)| (key.to_string(), value)).collect(),
+            projection: None,
+            predicates: vec![],
+        };
+        let mut lowering = Lowering::new(&self.job_name(name), &self.registry, self.settings.lower_options());
+        lowering.add_sink(plan, table, 0)?;
+        Ok(Prepared::Job(Job {
+            graph: lowering.finish(),
+            result: None,
+            redirected: Some(ResultInfo::of(plan)),
+            bounded: plan.bounded,
+            registry: Arc::new(self.registry.clone()),
+            results: None,
+            held: None,
+        }))
     }
 
     fn insert_job(&self, inserts: &[Insert]) -> SqlResult<(JobGraph, bool)> {

@@ -7,9 +7,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use std::sync::atomic::Ordering;
 use suite::compare::difference;
 use suite::guard::{Guarded, for_all, guarded};
-use suite::run::{Outcome, run};
+
+use suite::run::{Outcome, STOPPED, run, run_restored};
 
 /// The queries of the suite: those of `benches/nexmark`, and those recorded.
 const QUERIES: [&str; 19] =
@@ -26,7 +28,11 @@ fn rows(tables: &str, query: &str, parallelism: &'static str, per_row: bool) -> 
     let sql = format!("{tables}\n{query}");
     let interval = if per_row { "0" } else { "200 ms" };
     let settings = [("parallelism.default", parallelism), ("pipeline.auto-watermark-interval", interval)];
-    match guarded(LIMIT, move || run(&sql, &settings)) {
+    outcome(guarded(LIMIT, move || run(&sql, &settings)))
+}
+
+fn outcome(outcome: Guarded<Outcome>) -> Result<String, String> {
+    match outcome {
         Guarded::Done(Outcome::Rows { text, .. }) => Ok(text),
         Guarded::Done(Outcome::Rejected(why)) => Err(why),
         Guarded::Done(Outcome::InternalError(why)) => Err(format!("internal error: {why}")),
@@ -88,4 +94,35 @@ fn generated_events_give_the_same_rows_at_every_parallelism() {
     .flatten()
     .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_savepoint_in_the_middle_and_another_parallelism_after_it_change_nothing() {
+    let folder = suite::workspace("benches/nexmark");
+    let tables = read(&folder.join("tables.sql")).replace("${EVENTS}", "60000");
+    let runs: Vec<(&str, [&'static str; 2])> =
+        QUERIES.iter().flat_map(|q| [["1", "1"], ["1", "2"], ["2", "2"], ["4", "3"]].map(|p| (*q, p))).collect();
+    let wrong: Vec<String> = for_all(&runs, |(query, parallelisms)| {
+        if ORDER_DEPENDENT.contains(query) && *parallelisms != ["1", "1"] {
+            return None;
+        }
+        let sql = format!("{tables}\n{}", read(&folder.join(format!("{query}.sql"))));
+        let expected = rows(&tables, &read(&folder.join(format!("{query}.sql"))), "1", false);
+        // Barriers that overtake rows, and barriers that do not.
+        let unaligned = if parallelisms[0] == "4" { "true" } else { "false" };
+        let settings = [("execution.checkpointing.unaligned.enabled", unaligned)];
+        let parallelisms = *parallelisms;
+        let found = outcome(guarded(LIMIT, move || run_restored(&sql, &settings, parallelisms, 15_000)));
+        let difference = match (expected, found) {
+            (Ok(expected), Ok(found)) => difference(&found, &expected, &[])?,
+            (Err(why), _) | (_, Err(why)) => why,
+        };
+        Some(format!("{query} at parallelism {} then {}: {difference}", parallelisms[0], parallelisms[1]))
+    })
+    .into_iter()
+    .flatten()
+    .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let stopped = STOPPED.load(Ordering::Relaxed);
+    assert!(stopped * 2 > runs.len(), "only {stopped} of {} jobs were stopped in the middle", runs.len());
 }

@@ -18,6 +18,8 @@ pub(super) enum Fault {
     Cut,
     /// Not a fault: somebody wants a savepoint.
     Savepoint,
+    /// Not a fault: somebody deletes a savepoint.
+    DeleteSavepoint,
     /// Somebody stops the job with a savepoint, and starts it again.
     Stop,
 }
@@ -32,6 +34,7 @@ impl World {
             (self.plan.sleeps, Fault::Sleep),
             (self.plan.sleeps, Fault::Cut),
             (self.plan.savepoints, Fault::Savepoint),
+            (self.plan.savepoints, Fault::DeleteSavepoint),
             (self.plan.savepoints / 2, Fault::Stop),
         ];
         for (times, fault) in kinds {
@@ -73,6 +76,7 @@ impl World {
             Fault::Sleep => self.coordinators[someone].asleep_until_ms = self.now_ms + self.dice.between(20, 400) as i64,
             Fault::Cut => self.coordinators[someone].cut_until_ms = self.now_ms + self.dice.between(20, 400) as i64,
             Fault::Savepoint => self.after(0, Happening::ToMaster(someone, Event::SavepointRequested)),
+            Fault::DeleteSavepoint => self.storage.delete_savepoint(),
             Fault::Stop => self.after(0, Happening::ToMaster(someone, Event::StopRequested { savepoint: true })),
         }
     }

@@ -115,6 +115,7 @@ impl JobMaster {
         self.remember(manifest.clone());
         self.uncovered.remove(&manifest.tokens);
         self.unconfirmed.extend(manifest.tokens.iter().filter(|t| !self.early.contains(t)));
+        self.sweep();
         match what {
             WriteFor::Start => return self.begin(Some(manifest)),
             WriteFor::End => self.end_is_durable(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::coordinator::requests::{Purpose, Request, TRIES};
 use crate::coordinator::{JobMaster, StorageOp, StorageOutcome};
-use crate::log::{Appender, Listing, Record, Retained, record_name};
+use crate::log::{Appender, FILES, Listing, Record, Retained, record_name};
 
 /// The log of the job as its claimant knows it.
 pub(super) struct JobLog {
@@ -12,17 +12,30 @@ pub(super) struct JobLog {
     pub(super) retained: Retained,
     /// Whether the outcome of a write to the next position was not known: that write may still come.
     pub(super) contested: bool,
+    /// Whether files that are left over from lower generations are still to be looked for.
+    sweep: bool,
     /// Manifests that are being deleted.
     dropping: BTreeSet<u64>,
 }
 
 impl JobLog {
-    pub(super) fn new(appender: Appender, retained: Retained) -> Self {
-        JobLog { appender, retained, contested: false, dropping: BTreeSet::new() }
+    pub(super) fn new(appender: Appender, retained: Retained, sweep: bool) -> Self {
+        JobLog { appender, retained, contested: false, sweep, dropping: BTreeSet::new() }
     }
 }
 
 impl JobMaster {
+    /// After the first manifest of the generation: deletes what lower generations have left over. Not before: a successor may
+    /// have claimed the job unnoticed, and name files in manifests that we do not know; but all that it starts from is in a
+    /// manifest of ours once we have one.
+    pub(super) fn sweep(&mut self) {
+        if let Some(log) = &mut self.log
+            && std::mem::take(&mut log.sweep)
+        {
+            self.requests.make(Purpose::ListFiles, StorageOp::List(FILES.into()), &mut self.actions);
+        }
+    }
+
     /// Deletes the manifests that have dropped out.
     pub(super) fn drop_excess(&mut self) {
         let (Some(log), Some(settings)) = (&mut self.log, &self.config.checkpointing) else { return };
@@ -52,8 +65,7 @@ impl JobMaster {
         }
         let files = match (request.purpose, outcome) {
             (Purpose::ListFiles, StorageOutcome::Names(names)) => {
-                let mut named = log.retained.files();
-                named.extend(self.latest.iter().flat_map(|m| m.files()).map(str::to_string));
+                let named = log.retained.files();
                 Listing::of(names.iter().map(String::as_str)).orphans(log.appender.generation(), &named)
             }
             (Purpose::DropManifest(position), _) => {

@@ -9,8 +9,8 @@
 //!  read)       written, commit again)                   commits)             last commit, stop)
 //! ```
 //!
-//! Each state is a file. What runs beside them: [`requests`] to storage, the one manifest that is being written
-//! ([`completion`]), the one commit that is being made ([`commit`]), and deletions ([`deletion`]).
+//! Each state is a file. What runs beside them: `requests` to storage, the one manifest that is being written
+//! (`completion`), the one commit that is being made (`commit`), and deletions (`deletion`).
 
 mod checkpoint;
 mod commit;

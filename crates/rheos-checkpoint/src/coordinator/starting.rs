@@ -168,11 +168,8 @@ impl JobMaster {
         }
         self.epoch = contents.highest_epoch();
         let latest = latest.map(|(_, m)| Arc::new(m.clone()));
-        self.log = Some(JobLog::new(Appender::new(generation), retained));
         // What an unreadable manifest names is not known, so nothing counts as left over.
-        if unreadable.is_empty() {
-            self.requests.make(Purpose::ListFiles, StorageOp::List(crate::log::FILES.into()), &mut self.actions);
-        }
+        self.log = Some(JobLog::new(Appender::new(generation), retained, unreadable.is_empty()));
         match &self.config.start {
             Start::Fresh | Start::Latest => self.begin(latest),
             Start::From(manifest) => {

@@ -26,7 +26,10 @@
 //! the position was filled and deleted meanwhile.) All other manifests may be deleted: whoever wrote them has gone past them.
 //!
 //! **Files** are deleted after the manifests that named them, and only if no retained manifest names them; files of lower
-//! generations that no manifest names are left over from snapshots that were not completed, and are deleted after a claim.
+//! generations that no manifest names are left over from snapshots that were not completed, and are deleted after the first
+//! manifest of a generation. (Not right after its claim: it may have been overtaken by then without knowing, and not know of the
+//! manifests that its successor has completed. Once it has a manifest of its own, a successor starts from that or a later one.)
+//! Whoever wants to delete a savepoint deletes its record alone: its files are left over then.
 //! A file of the own generation that no completed manifest has named is never deleted: a subtask may name it in its next part.
 
 mod appender;

@@ -5,7 +5,7 @@ mod show;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use rheos_checkpoint::coordinator::{Action, CommitError, Event, JobMaster, StorageOp, StorageOutcome, Subtask};
+use rheos_checkpoint::coordinator::{Action, CommitError, Event, JobMaster, Start, StorageOp, StorageOutcome, Subtask};
 use rheos_checkpoint::log::{Claim, Listing, Record, StartKind, record_name};
 use rheos_checkpoint::{DataHandle, OperatorPart, PartStats, SegmentHandle, SegmentKind, SubtaskId, SubtaskPart, SubtaskState};
 use rheos_core::sink::CommitToken;
@@ -60,7 +60,13 @@ impl Script {
             "subtasks" => self.subtasks = words[1..].iter().map(|w| subtask(w)).collect(),
             "new" => {
                 self.masters += 1;
-                self.master = Some(JobMaster::new(self.config.config(self.masters), self.subtasks.clone()));
+                let mut config = self.config.config(self.masters);
+                if words.get(1) == Some(&"from") {
+                    let name = record_name(number(2));
+                    let Ok(Record::Manifest(manifest)) = Record::decode(&name, &self.store[&name]) else { panic!("{line}: no manifest") };
+                    config.start = Start::From(manifest);
+                }
+                self.master = Some(JobMaster::new(config, self.subtasks.clone()));
                 self.event(Event::Tick);
             }
             "at" => {
@@ -127,7 +133,7 @@ impl Script {
 
     fn request(&mut self, op: u64, request: StorageOp) {
         let writes = matches!(request, StorageOp::PutIfAbsent(..) | StorageOp::Replace(..) | StorageOp::Delete(_));
-        match self.faults.pop_front_if(|_| writes) {
+        match if writes { self.faults.pop_front() } else { None } {
             None => self.apply(op, request),
             Some(Fault::Keep) => {
                 self.shown.push(format!("{}: kept", show::request(&request)));

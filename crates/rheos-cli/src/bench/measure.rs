@@ -1,6 +1,6 @@
 //! One query run over generated events, and what it took.
 
-use rheos::{JobMetrics, Prepared, ResultInfo, Session, SqlError};
+use rheos::{JobMetrics, Prepared, ResultInfo, Session, SqlError, StartOptions};
 use rheos_core::env::system_monotonic_ns;
 
 use super::process_time::process_time_ns;
@@ -45,6 +45,7 @@ pub(crate) fn measure(
     query: Query,
     events: u64,
     settings: &Settings,
+    options: StartOptions,
     interrupt: &Interrupt,
 ) -> Result<Result<Measured, SqlError>, Failure> {
     let mut session = Session::new();
@@ -54,7 +55,7 @@ pub(crate) fn measure(
         Err(refused) => return Ok(Err(refused)),
     };
     let (cpu_ns, wall_ns) = (process_time_ns(), system_monotonic_ns());
-    let running = session.start(job).map_err(Failure::of_start)?;
+    let running = session.start_with(job, options).map_err(Failure::of_start)?;
     while !running.is_done() {
         if interrupt.is_requested() {
             running.cancel();
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn every_query_runs_over_a_few_events_or_says_why_not() {
         for query in ALL {
-            let measured = measure(*query, 2_000, &Settings::default(), &Interrupt::default()).unwrap();
+            let measured = measure(*query, 2_000, &Settings::default(), StartOptions::default(), &Interrupt::default()).unwrap();
             match measured {
                 Ok(measured) => assert_eq!(measured.events, 2_000),
                 Err(refused) => assert!(refused.message.contains("not supported"), "{}: {refused}", query.name),

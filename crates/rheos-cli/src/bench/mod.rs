@@ -1,17 +1,22 @@
 //! `rheos bench`: measurements that anybody can repeat.
 
 mod measure;
+mod overhead;
 mod process_time;
 mod queries;
 mod report;
+mod snapshots;
 
 use std::io::{self, IsTerminal, Write};
+
+use rheos::StartOptions;
 
 use crate::args::NexmarkArgs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::run::write_out;
 use crate::settings::Settings;
+pub(crate) use snapshots::snapshots;
 
 /// Carries `rheos bench nexmark` out.
 pub(crate) fn nexmark(args: &NexmarkArgs) -> Result<(), Failure> {
@@ -33,13 +38,16 @@ pub(crate) fn nexmark(args: &NexmarkArgs) -> Result<(), Failure> {
     };
     let interrupt = Interrupt::default();
     interrupt.listen();
+    if let Some(dir) = &args.checkpoint_dir {
+        return overhead::measure(&chosen, args, dir, &settings, &interrupt);
+    }
     let mut rows = Vec::new();
     let mut details = String::new();
     for query in chosen {
         if io::stderr().is_terminal() {
             eprint!("\r{} ...\x1b[K", query.name);
         }
-        let outcome = measure::measure(query, args.events, &settings, &interrupt)?;
+        let outcome = measure::measure(query, args.events, &settings, StartOptions::default(), &interrupt)?;
         rows.push(report::row(query.name, &outcome));
         if let (true, Ok(measured)) = (args.operators, &outcome) {
             details.push_str(&format!("\n{}\n{}\n", measured.query, report::operators(&measured.metrics)));

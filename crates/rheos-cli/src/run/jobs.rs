@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use rheos::torture::Witness;
 use rheos::{Note, Observer, Running, StartFrom, StartOptions};
 
 use crate::args::SnapshotArgs;
@@ -11,6 +12,8 @@ use crate::interrupt::Interrupt;
 /// What jobs have in common, and how many there were.
 pub(super) struct Jobs<'a> {
     pub(super) args: &'a SnapshotArgs,
+    /// Whether a torture has started this process and wants to be told how it goes.
+    pub(super) is_tortured: bool,
     pub(super) started: usize,
 }
 
@@ -24,12 +27,13 @@ impl Jobs<'_> {
             Some("latest") => StartFrom::Latest,
             Some(place) => StartFrom::Snapshot(place.to_string()),
         };
+        let observer: Arc<dyn Observer> = if self.is_tortured { Arc::new(Witness) } else { Arc::new(Aloud) };
         StartOptions {
             folder: format!("job-{}", self.started),
             from,
             faults: self.args.storage_faults.clone(),
             // Nothing may come between the pictures of a live table.
-            observer: (!is_live).then(|| Arc::new(Aloud) as Arc<dyn Observer>),
+            observer: (!is_live).then_some(observer),
         }
     }
 

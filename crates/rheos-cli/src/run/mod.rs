@@ -27,10 +27,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let default = if terminal { OutputKind::Table } else { OutputKind::Changelog };
     let display = Display { output: args.output.unwrap_or(default), terminal };
     let (mut session, statements) = prepare::begin(&scripts, &settings)?;
+    if let Some(folder) = &args.sink_to {
+        session.redirect_sinks(folder);
+    }
     let steps = prepare::steps(&mut session, &statements, &settings, display)?;
 
     let interrupt = Interrupt::default();
-    let mut jobs = Jobs { args: &args.snapshots, started: 0 };
+    let mut jobs = Jobs { args: &args.snapshots, is_tortured: args.sink_to.is_some(), started: 0 };
     let mut shown = 0;
     for step in steps {
         let step = match step {

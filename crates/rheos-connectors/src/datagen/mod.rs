@@ -11,9 +11,11 @@ use std::sync::Arc;
 use rheos_core::Result;
 use rheos_core::changelog::ChangelogMode;
 use rheos_core::connector::{ConnectorInfo, OptionInfo, TableSpec};
+use rheos_core::env::Env;
 use rheos_core::operator::OperatorContext;
 use rheos_core::source::{SourceDescription, SourceFactory, SourceReader, Split};
 
+use crate::beginnings::Beginnings;
 use options::Settings;
 use reader::{DatagenReader, Position};
 
@@ -37,13 +39,15 @@ pub fn connector() -> ConnectorInfo {
             OptionInfo::optional("fields.#.null-rate", "0", "The share of NULLs, from 0 to 1."),
         ],
         takes_format: false,
-        source: Some(Arc::new(Datagen)),
+        source: Some(Arc::<Datagen>::default()),
         sink: None,
     }
 }
 
-#[derive(Debug)]
-struct Datagen;
+#[derive(Debug, Default)]
+struct Datagen {
+    beginnings: Beginnings,
+}
 
 impl SourceFactory for Datagen {
     fn describe(&self, table: &TableSpec) -> Result<SourceDescription> {
@@ -61,7 +65,22 @@ impl SourceFactory for Datagen {
         (0..stride).map(split).collect()
     }
 
+    fn end_splits(&self, table: &TableSpec, parallelism: usize, env: &Env) -> Result<Vec<Split>> {
+        let settings = Settings::of(table)?;
+        let now_ms = env.clock.now_ms();
+        let started_ms = self.beginnings.of(table).unwrap_or(now_ms);
+        let due = reader::due_rows(started_ms, now_ms, settings.rows_per_second).min(settings.rows.unwrap_or(u64::MAX));
+        let mut splits = self.splits(table, parallelism)?;
+        for (first, split) in (0u64..).zip(&mut splits) {
+            let stride = parallelism.max(1) as u64;
+            // The first of the split's rows that is not due.
+            let next = first + due.saturating_sub(first).div_ceil(stride) * stride;
+            split.position = serde_json::to_value(Position { next, stride, started_ms: Some(started_ms) })?;
+        }
+        Ok(splits)
+    }
+
     fn reader(&self, table: &TableSpec, splits: Vec<Split>, context: &OperatorContext) -> Result<Box<dyn SourceReader>> {
-        Ok(Box::new(DatagenReader::new(table, Settings::of(table)?, splits, context.env.clock.clone())?))
+        Ok(Box::new(DatagenReader::new(table, Settings::of(table)?, splits, context.env.clock.clone(), self.beginnings.clone())?))
     }
 }

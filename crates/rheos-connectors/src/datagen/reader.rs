@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::generate::{Origin, mix};
 use super::options::Settings;
+use crate::beginnings::Beginnings;
 use crate::format::Layout;
 
 /// About how large a batch may be.
@@ -38,6 +39,8 @@ pub(super) struct DatagenReader {
     batch_rows: u64,
     splits: Vec<DatagenSplit>,
     clock: Arc<dyn Clock>,
+    /// Is told when the stream begins.
+    beginning: Box<dyn Fn(i64) + Send>,
 }
 
 struct DatagenSplit {
@@ -47,7 +50,13 @@ struct DatagenSplit {
 }
 
 impl DatagenReader {
-    pub(super) fn new(table: &TableSpec, settings: Settings, splits: Vec<Split>, clock: Arc<dyn Clock>) -> Result<Self> {
+    pub(super) fn new(
+        table: &TableSpec,
+        settings: Settings,
+        splits: Vec<Split>,
+        clock: Arc<dyn Clock>,
+        beginnings: Beginnings,
+    ) -> Result<Self> {
         let layout = Layout::new(table, false);
         let seed = |name: &str| name.bytes().fold(settings.seed, |hash, b| mix(hash ^ u64::from(b)));
         let column_seeds = layout.built.iter().map(|p| mix(seed(&table.name) ^ seed(&table.schema.fields[p.column].name))).collect();
@@ -59,7 +68,11 @@ impl DatagenReader {
             Ok(DatagenSplit { id: split.id, position, ended: false })
         };
         let splits = splits.into_iter().map(split).collect::<Result<Vec<_>>>()?;
-        Ok(DatagenReader { schema: table.output_schema().to_arrow(), settings, layout, column_seeds, batch_rows, splits, clock })
+        let schema = table.output_schema().to_arrow();
+        let beginning = beginnings.of_table(table);
+        splits.iter().filter_map(|s: &DatagenSplit| s.position.started_ms).for_each(&beginning);
+        let beginning = Box::new(beginning);
+        Ok(DatagenReader { schema, settings, layout, column_seeds, batch_rows, splits, clock, beginning })
     }
 
     /// What there is to say now, or how long to wait.
@@ -74,7 +87,10 @@ impl DatagenReader {
             split.ended = true;
             return Ok(Ok(SourceEvent::SplitEnd { split: index }));
         }
-        let started_ms = *split.position.started_ms.get_or_insert(now_ms);
+        let started_ms = *split.position.started_ms.get_or_insert_with(|| {
+            (self.beginning)(now_ms);
+            now_ms
+        });
         let due = due_rows(started_ms, now_ms, self.settings.rows_per_second).min(end);
         if next >= due {
             let wait_ms = due_ms(started_ms, next, self.settings.rows_per_second).saturating_sub(now_ms);
@@ -104,7 +120,7 @@ impl DatagenReader {
 }
 
 /// How many rows are due at a moment: row `i` is due `i / rate` seconds after the start.
-fn due_rows(started_ms: i64, now_ms: i64, rows_per_second: u64) -> u64 {
+pub(super) fn due_rows(started_ms: i64, now_ms: i64, rows_per_second: u64) -> u64 {
     let elapsed_ms = u128::try_from(now_ms.saturating_sub(started_ms)).unwrap_or(0);
     u64::try_from(elapsed_ms * u128::from(rows_per_second) / 1000 + 1).unwrap_or(u64::MAX)
 }

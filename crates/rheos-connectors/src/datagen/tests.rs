@@ -26,8 +26,8 @@ const SEQUENCE: [(&str, &str); 6] = [
 
 fn rows_at(t: &TableSpec, parallelism: usize) -> Vec<String> {
     let mut rows = Vec::new();
-    for (i, splits) in assign_splits(Datagen.splits(t, parallelism).unwrap(), parallelism).into_iter().enumerate() {
-        let mut reader = Datagen.reader(t, splits, &context(i, parallelism)).unwrap();
+    for (i, splits) in assign_splits(Datagen::default().splits(t, parallelism).unwrap(), parallelism).into_iter().enumerate() {
+        let mut reader = Datagen::default().reader(t, splits, &context(i, parallelism)).unwrap();
         rows.extend(read_all(&t.output_schema(), reader.as_mut(), 3).unwrap());
     }
     rows.sort();
@@ -37,7 +37,7 @@ fn rows_at(t: &TableSpec, parallelism: usize) -> Vec<String> {
 #[test]
 fn the_same_rows_come_at_any_parallelism() {
     let t = numbers(&SEQUENCE);
-    assert!(Datagen.describe(&t).unwrap().bounded);
+    assert!(Datagen::default().describe(&t).unwrap().bounded);
     let rows = rows_at(&t, 1);
     assert_eq!(rows.len(), 20);
     assert_eq!(rows_at(&t, 3), rows);
@@ -62,14 +62,14 @@ fn the_same_rows_come_at_any_parallelism() {
 fn a_reader_goes_on_after_any_row() {
     let t = table(&[("id", T::BigInt), ("x", T::Int), ("ts", T::Timestamp(3))], &[("number-of-rows", "10"), ("rows-per-second", "2")]);
     let all = {
-        let mut reader = Datagen.reader(&t, Datagen.splits(&t, 2).unwrap(), &context(0, 1)).unwrap();
+        let mut reader = Datagen::default().reader(&t, Datagen::default().splits(&t, 2).unwrap(), &context(0, 1)).unwrap();
         read_all(&t.schema, reader.as_mut(), 100).unwrap()
     };
     assert_eq!(all.len(), 10);
-    let mut splits = Datagen.splits(&t, 2).unwrap();
+    let mut splits = Datagen::default().splits(&t, 2).unwrap();
     let mut read = Vec::new();
     while read.len() < all.len() {
-        let mut reader = Datagen.reader(&t, splits, &context(0, 1)).unwrap();
+        let mut reader = Datagen::default().reader(&t, splits, &context(0, 1)).unwrap();
         let SourceEvent::Rows { batch: Batch::Columns(batch), .. } = next(reader.as_mut(), 1).unwrap() else { panic!("rows are left") };
         read.extend(lines(&t.schema, &batch));
         splits = reader.positions().unwrap();
@@ -80,11 +80,11 @@ fn a_reader_goes_on_after_any_row() {
 #[test]
 fn rows_come_when_they_are_due() {
     let t = numbers(&[("rows-per-second", "1000")]);
-    assert!(!Datagen.describe(&t).unwrap().bounded);
+    assert!(!Datagen::default().describe(&t).unwrap().bounded);
     let clock = std::sync::Arc::new(ManualClock::default());
     let base = context(0, 1);
     let env = rheos_core::env::Env { clock: clock.clone(), ..base.env.clone() };
-    let mut reader = Datagen.reader(&t, Datagen.splits(&t, 1).unwrap(), &OperatorContext { env, ..base }).unwrap();
+    let mut reader = Datagen::default().reader(&t, Datagen::default().splits(&t, 1).unwrap(), &OperatorContext { env, ..base }).unwrap();
     let mut count = |max_rows| match reader.next(max_rows).now_or_never().unwrap().unwrap() {
         SourceEvent::Rows { batch, .. } => batch.num_rows(),
         other => panic!("{other:?}"),
@@ -119,7 +119,7 @@ fn every_type_can_be_made_up() {
     let endless =
         [("fields.deep.length", "4000000000"), ("fields.deep.element.length", "4000000000"), ("fields.deep.element.element.length", "9")];
     let deep = table(&[("deep", array(array(array(T::Int))))], &endless);
-    assert_eq!(Datagen.describe(&deep).unwrap_err().kind(), ErrorKind::FixConfig);
+    assert_eq!(Datagen::default().describe(&deep).unwrap_err().kind(), ErrorKind::FixConfig);
     let options = [
         ("number-of-rows", "3"),
         ("fields.xs.length", "1"),
@@ -136,7 +136,7 @@ fn every_type_can_be_made_up() {
 #[test]
 fn wrong_options_are_refused() {
     let refused = |options: &[(&str, &str)]| {
-        let e = Datagen.describe(&numbers(options)).unwrap_err();
+        let e = Datagen::default().describe(&numbers(options)).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::FixConfig);
         e.to_string()
     };
@@ -148,4 +148,31 @@ fn wrong_options_are_refused() {
     assert!(refused(&[("fields.s.length", "4000000000")]).contains("'s' of table 't' would be too long"));
     assert!(refused(&[("rows-per-second", "0")]).contains("at least 1"));
     assert!(refused(&[("fields.x.null-rate", "2")]).contains("between 0 and 1"));
+}
+
+#[test]
+fn the_end_is_what_is_due_by_the_clock() {
+    let t = numbers(&[("rows-per-second", "10"), ("number-of-rows", "50")]);
+    let base = context(0, 1);
+    let clock = std::sync::Arc::new(ManualClock::default());
+    let env = rheos_core::env::Env { clock: clock.clone(), random: base.env.random.clone() };
+    let context = OperatorContext { env: env.clone(), ..base };
+    let datagen = Datagen::default();
+    let nexts = || -> Vec<u64> {
+        let ends = datagen.end_splits(&t, 3, &env).unwrap();
+        let ids: Vec<String> = datagen.splits(&t, 3).unwrap().into_iter().map(|split| split.id).collect();
+        assert_eq!(ends.iter().map(|split| split.id.clone()).collect::<Vec<_>>(), ids);
+        ends.iter().map(|split| split.position["next"].as_u64().unwrap()).collect()
+    };
+    clock.set_ms(5_000);
+    assert_eq!(nexts(), [3, 1, 2], "nothing was read: only the first row is due");
+    let mut reader = datagen.reader(&t, datagen.splits(&t, 1).unwrap(), &context).unwrap();
+    next(reader.as_mut(), 1).unwrap();
+    clock.set_ms(6_000);
+    assert_eq!(nexts(), [12, 13, 11], "rows 0 to 10");
+    let mut late = datagen.reader(&t, datagen.end_splits(&t, 1, &env).unwrap(), &context).unwrap();
+    assert_eq!(read_all(&t.output_schema(), late.as_mut(), 10).unwrap().len(), 39);
+    clock.set_ms(60_000);
+    let mut ended = datagen.reader(&t, datagen.end_splits(&t, 1, &env).unwrap(), &context).unwrap();
+    assert_eq!(read_all(&t.output_schema(), ended.as_mut(), 10).unwrap().len(), 0);
 }

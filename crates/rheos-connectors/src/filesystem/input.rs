@@ -52,6 +52,16 @@ impl Input {
         Ok(input)
     }
 
+    /// How many bytes a file has, unpacked.
+    pub(super) fn length(path: &str) -> Result<u64> {
+        let file = File::open(path).map_err(|e| failed(path, e))?;
+        if path.ends_with(".gz") {
+            let mut unpacked = MultiGzDecoder::new(std::io::BufReader::with_capacity(BUFFER_BYTES, file));
+            return std::io::copy(&mut unpacked, &mut std::io::sink()).map_err(|e| failed(path, e));
+        }
+        Ok(file.metadata().map_err(|e| failed(path, e))?.len())
+    }
+
     /// What has been read and not consumed.
     pub(super) fn buffered(&self) -> &[u8] {
         &self.buffer[self.start..self.end]

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rheos_core::connector::{TableSpec, parse_memory_bytes};
 use rheos_core::element::Epoch;
-use rheos_core::operator::OperatorContext;
+use rheos_core::operator::{OperatorContext, SubtaskInfo};
 use rheos_core::sink::{CommitToken, Committer, Sink, SinkDescription, SinkFactory};
 use rheos_core::{Batch, Error, Result};
 
@@ -18,6 +18,8 @@ use crate::format::{Encoder, Format};
 
 /// How much text is gathered before it is written.
 const WRITE_BYTES: usize = 64 << 10;
+/// How the names of files end that are not published.
+const HIDDEN_SUFFIX: &str = ".inprogress";
 /// What a part file may grow to.
 const DEFAULT_FILE_BYTES: u64 = 128 << 20;
 
@@ -38,8 +40,12 @@ impl SinkFactory for PartFiles {
         fs::create_dir_all(&settings.folder).map_err(|e| {
             Error::config(format!("table '{}' cannot make the folder '{}': {e}", table.name, settings.folder.display())).caused_by(e)
         })?;
-        let uid: String = context.subtask.uid.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
-        let prefix = format!("part-{uid}-{}-", context.subtask.index);
+        let of_sink = prefix_of_sink(&context.subtask);
+        // The first writer is made before anything of its attempt runs, and what belongs to a snapshot has been published by then.
+        if !context.subtask.job.is_empty() && context.subtask.index == 0 {
+            remove_leftovers(&settings.folder, &of_sink)?;
+        }
+        let prefix = format!("{of_sink}{}-", context.subtask.index);
         let next = next_number(&settings.folder, &prefix)?;
         Ok(Box::new(PartWriter {
             sink: context.subtask.uid.clone(),
@@ -93,6 +99,39 @@ impl Settings {
     }
 }
 
+/// How the names of a sink's files begin. Those of a job that may be restored say whose they are.
+fn prefix_of_sink(subtask: &SubtaskInfo) -> String {
+    let plain = |text: &str| -> String { text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect() };
+    match subtask.job.as_str() {
+        "" => format!("part-{}-", plain(&subtask.uid)),
+        job => format!("part-{}-{}-", plain(job), plain(&subtask.uid)),
+    }
+}
+
+/// Whether a hidden file is of this sink: behind the prefix stand a writer's number and a file's, and nothing else.
+fn is_hidden_of(name: &str, of_sink: &str) -> bool {
+    let stem = name.strip_prefix('.').and_then(|name| name.strip_prefix(of_sink)).and_then(|rest| rest.split('.').next());
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    name.ends_with(HIDDEN_SUFFIX)
+        && stem.and_then(|stem| stem.split_once('-')).is_some_and(|(writer, number)| is_number(writer) && is_number(number))
+}
+
+/// Removes the unfinished files that earlier attempts of the same job left behind.
+fn remove_leftovers(folder: &Path, of_sink: &str) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if is_hidden_of(&name, of_sink)
+            && let Err(e) = fs::remove_file(entry.path())
+            && e.kind() != ErrorKind::NotFound
+        {
+            return Err(Error::restart(format!("cannot remove the unfinished '{}': {e}", entry.path().display())).caused_by(e));
+        }
+    }
+    Ok(())
+}
+
 /// The first number that no file of this writer has, hidden ones included.
 fn next_number(folder: &Path, prefix: &str) -> Result<u64> {
     let mut next = 0;
@@ -140,7 +179,8 @@ impl Part {
         loop {
             let name = format!("{prefix}{}{}", *next, settings.suffix);
             *next += 1;
-            let names = PendingFile { temporary: settings.folder.join(format!(".{name}.inprogress")), name: settings.folder.join(&name) };
+            let names =
+                PendingFile { temporary: settings.folder.join(format!(".{name}{HIDDEN_SUFFIX}")), name: settings.folder.join(&name) };
             if names.name.exists() {
                 continue;
             }

@@ -4,6 +4,7 @@ use std::task::Poll;
 
 use futures_util::future::{BoxFuture, poll_fn};
 use rheos_core::connector::TableSpec;
+use rheos_core::env::Env;
 use rheos_core::operator::OperatorContext;
 use rheos_core::source::{SourceDescription, SourceEvent, SourceFactory, SourceReader, Split};
 use rheos_core::{Batch, Error, Result};
@@ -40,6 +41,15 @@ impl SourceFactory for Files {
             Err(name) => Err(Error::config(format!("table '{}' reads a file whose name is not UTF-8: {}", table.name, name.display()))),
         };
         path::list(table)?.into_iter().map(split).collect()
+    }
+
+    fn end_splits(&self, table: &TableSpec, parallelism: usize, _env: &Env) -> Result<Vec<Split>> {
+        let mut splits = self.splits(table, parallelism)?;
+        for split in &mut splits {
+            // Lines are not counted: that would be to read it all.
+            split.position = serde_json::to_value(Position { offset: Input::length(&split.id)?, line: 0 })?;
+        }
+        Ok(splits)
     }
 
     fn reader(&self, table: &TableSpec, splits: Vec<Split>, context: &OperatorContext) -> Result<Box<dyn SourceReader>> {

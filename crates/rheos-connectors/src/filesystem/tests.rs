@@ -342,3 +342,105 @@ fn committing_again_passes_over_a_folder_that_was_taken_away() {
     fs::remove_dir_all(&out).unwrap();
     commit(&t, &tokens).unwrap();
 }
+
+/// A writer of a job that may be restored.
+fn writer_of(t: &TableSpec, job: &str, uid: &str, index: usize) -> Box<dyn Sink> {
+    let mut context = context(index, 2);
+    context.subtask.job = job.into();
+    context.subtask.uid = uid.into();
+    PartFiles.writer(t, &context).unwrap()
+}
+
+#[test]
+fn a_restore_in_the_commit_phase_gives_each_row_once() {
+    // The manifest with both tokens is stored; then the process dies when none, one or both of them are committed.
+    for committed in 0..=2 {
+        let dir = TempDir::new().unwrap();
+        let t = numbers(dir.path().to_str().unwrap(), "csv");
+        let mut tokens = Vec::new();
+        for index in 0..2 {
+            let mut sink = writer_of(&t, "j", "sink", index);
+            sink.write(batch(&[10 * index as i32 + 1, 10 * index as i32 + 2])).unwrap();
+            tokens.extend(sink.prepare(1).unwrap());
+            sink.write(batch(&vec![99; 100_000])).unwrap();
+        }
+        commit(&t, &tokens[..committed]).unwrap();
+        assert_eq!(files(dir.path()).1, 2 - committed + 2, "what is prepared, and what is in progress");
+        commit(&t, &tokens).unwrap();
+        let mut sink = writer_of(&t, "j", "sink", 0);
+        writer_of(&t, "j", "sink", 1);
+        assert_eq!(files(dir.path()).1, 0);
+        // The reply of this one is lost, so that it is repeated.
+        sink.write(batch(&[3])).unwrap();
+        let next = sink.prepare(2).unwrap();
+        commit(&t, &next).unwrap();
+        commit(&t, &[tokens, next].concat()).unwrap();
+        let mut read = rows(&t);
+        read.sort();
+        assert_eq!(read, ["+I 1", "+I 11", "+I 12", "+I 2", "+I 3"], "{committed} committed before");
+        assert_eq!(files(dir.path()).1, 0);
+    }
+}
+
+#[test]
+fn only_what_the_same_sink_of_the_same_job_left_behind_is_removed() {
+    let dir = TempDir::new().unwrap();
+    let t = numbers(dir.path().to_str().unwrap(), "csv");
+    let big = || batch(&vec![1; 100_000]);
+    let left = [("a", "sink", 0), ("a", "sink", 1), ("a", "sink-1", 0), ("b", "sink", 0), ("a-sink", "1", 0)];
+    for (job, uid, index) in left {
+        writer_of(&t, job, uid, index).write(big()).unwrap();
+    }
+    writer(&t).write(big()).unwrap();
+    fs::write(dir.path().join(".part-a-sink-0-0.notes"), "mine").unwrap();
+    let hidden = || {
+        let names = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with('.')).collect();
+        names.sort();
+        names
+    };
+    let before = hidden();
+    // Only the first writer cleans up: it is made before the others.
+    writer_of(&t, "a", "sink", 1);
+    assert_eq!(hidden(), before);
+    writer_of(&t, "a", "sink", 0);
+    let gone: Vec<String> = before.iter().filter(|name| !hidden().contains(name)).cloned().collect();
+    assert_eq!(gone, [".part-a-sink-0-0.csv.inprogress", ".part-a-sink-1-0.csv.inprogress"]);
+}
+
+#[test]
+fn attempts_of_a_job_never_take_the_same_name() {
+    let dir = TempDir::new().unwrap();
+    let t = numbers(dir.path().to_str().unwrap(), "csv");
+    for attempt in 0..3 {
+        let mut sink = writer_of(&t, "j", "sink", 0);
+        sink.write(batch(&[attempt])).unwrap();
+        commit(&t, &sink.prepare(attempt as u64).unwrap()).unwrap();
+        // Dies with a file in progress.
+        sink.write(batch(&vec![9; 100_000])).unwrap();
+    }
+    let names: Vec<String> = files(dir.path()).0.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["part-j-sink-0-0.csv", "part-j-sink-0-1.csv", "part-j-sink-0-2.csv"]);
+    assert_eq!(rows(&t), ["+I 0", "+I 1", "+I 2"]);
+}
+
+#[test]
+fn the_end_of_a_file_is_where_nothing_follows() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_string();
+    write(Path::new(&path("plain")), "1\n2\n");
+    write_gzip(Path::new(&path("packed.gz")), "1\n2\n");
+    for name in ["plain", "packed.gz"] {
+        let t = numbers(&path(name), "csv");
+        let ends = Files.end_splits(&t, 1, &context(0, 1).env).unwrap();
+        assert_eq!(ends.iter().map(|s| &s.id).collect::<Vec<_>>(), Files.splits(&t, 1).unwrap().iter().map(|s| &s.id).collect::<Vec<_>>());
+        let mut reader = Files.reader(&t, ends, &context(0, 1)).unwrap();
+        assert_eq!(read_all(&t.schema, reader.as_mut(), 10).unwrap(), Vec::<String>::new(), "{name}");
+    }
+    // What comes later is read.
+    let t = numbers(&path("plain"), "csv");
+    let ends = Files.end_splits(&t, 1, &context(0, 1).env).unwrap();
+    fs::OpenOptions::new().append(true).open(path("plain")).unwrap().write_all(b"3\n").unwrap();
+    let mut reader = Files.reader(&t, ends, &context(0, 1)).unwrap();
+    assert_eq!(read_all(&t.schema, reader.as_mut(), 10).unwrap(), ["+I 3"]);
+}

@@ -26,14 +26,16 @@ mod tests;
 
 use std::sync::Arc;
 
-use rheos_core::Result;
 use rheos_core::changelog::ChangelogMode;
 use rheos_core::connector::{ConnectorInfo, TableSpec};
+use rheos_core::env::Env;
 use rheos_core::operator::OperatorContext;
 use rheos_core::source::{SourceDescription, SourceFactory, SourceReader, Split};
+use rheos_core::{Error, Result};
 
 use self::config::Config;
 use self::reader::{NexmarkReader, Position};
+use crate::beginnings::Beginnings;
 
 /// The connector `nexmark`.
 pub fn connector() -> ConnectorInfo {
@@ -42,12 +44,15 @@ pub fn connector() -> ConnectorInfo {
         doc: "generates the events of the Nexmark benchmark: persons, auctions and bids of an online auction",
         options: config::option_infos(),
         takes_format: false,
-        source: Some(Arc::new(NexmarkSource)),
+        source: Some(Arc::<NexmarkSource>::default()),
         sink: None,
     }
 }
 
-struct NexmarkSource;
+#[derive(Debug, Default)]
+struct NexmarkSource {
+    beginnings: Beginnings,
+}
 
 impl SourceFactory for NexmarkSource {
     fn describe(&self, table: &TableSpec) -> Result<SourceDescription> {
@@ -69,7 +74,24 @@ impl SourceFactory for NexmarkSource {
         (0..of).map(split).collect()
     }
 
+    fn end_splits(&self, table: &TableSpec, parallelism: usize, env: &Env) -> Result<Vec<Split>> {
+        let config = Config::new(table)?;
+        if !config.real_time && !config.limited {
+            let hint = "give it 'events.num' or 'rate.limited'";
+            return Err(Error::config(format!("table '{}' has no end to go on from: {hint}", table.name)));
+        }
+        let now_ms = env.clock.now_ms();
+        let started_ms = self.beginnings.of(table).unwrap_or(now_ms);
+        let next = if config.real_time { config.timeline.due(now_ms - started_ms, config.events) } else { config.events };
+        let mut splits = self.splits(table, parallelism)?;
+        for (index, split) in (0..).zip(&mut splits) {
+            let of = parallelism.max(1) as u64;
+            split.position = serde_json::to_value(Position { index, of, next, started_ms: Some(started_ms) })?;
+        }
+        Ok(splits)
+    }
+
     fn reader(&self, table: &TableSpec, splits: Vec<Split>, context: &OperatorContext) -> Result<Box<dyn SourceReader>> {
-        Ok(Box::new(NexmarkReader::new(table, splits, context)?))
+        Ok(Box::new(NexmarkReader::new(table, splits, context, &self.beginnings)?))
     }
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::config::{BaseTime, Config};
 use super::generator::Generator;
 use super::layout::{Plan, Share};
+use crate::beginnings::Beginnings;
 
 /// A sleep is never longer, so that a clock that was set back is noticed.
 const MAX_SLEEP_MS: i64 = 1000;
@@ -45,19 +46,24 @@ pub(super) struct NexmarkReader {
     generator: Generator,
     splits: Vec<OpenSplit>,
     clock: Arc<dyn Clock>,
+    /// Is told when the stream begins.
+    beginning: Box<dyn Fn(TimestampMs) + Send>,
     /// Rows of a batch, so that no text column outgrows its 31 bits.
     max_batch_rows: usize,
 }
 
 impl NexmarkReader {
     /// A reader of `splits`, which were made for `table` and its options.
-    pub(super) fn new(table: &TableSpec, splits: Vec<Split>, context: &OperatorContext) -> Result<Self> {
+    pub(super) fn new(table: &TableSpec, splits: Vec<Split>, context: &OperatorContext, beginnings: &Beginnings) -> Result<Self> {
         let config = Config::new(table)?;
         let longest = config.average_bytes.iter().max().map_or(0, |average| average * 2);
         let generator = Generator::new(table, config)?;
         let clock = Arc::clone(&context.env.clock);
-        let splits = splits.into_iter().map(|split| open(split, &generator.config)).collect::<Result<_>>()?;
-        Ok(NexmarkReader { generator, splits, clock, max_batch_rows: i32::MAX as usize / longest.max(256) })
+        let splits = splits.into_iter().map(|split| open(split, &generator.config)).collect::<Result<Vec<_>>>()?;
+        let beginning = beginnings.of_table(table);
+        splits.iter().filter_map(|s| s.position.started_ms).for_each(&beginning);
+        let beginning = Box::new(beginning);
+        Ok(NexmarkReader { generator, splits, clock, beginning, max_batch_rows: i32::MAX as usize / longest.max(256) })
     }
 
     async fn read(&mut self, max_rows: usize) -> Result<SourceEvent> {
@@ -110,6 +116,7 @@ impl NexmarkReader {
             return started_ms;
         }
         let now_ms = self.splits.iter().find_map(|s| s.position.started_ms).unwrap_or_else(|| self.clock.now_ms());
+        (self.beginning)(now_ms);
         self.splits[split].position.started_ms = Some(now_ms);
         now_ms
     }

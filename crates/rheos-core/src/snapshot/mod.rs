@@ -41,13 +41,17 @@ pub enum SnapshotMode {
     Changes,
 }
 
+/// Keyed states by name: a chain for each instance that wrote it.
+pub type KeyedStates = BTreeMap<String, Vec<Vec<Segment>>>;
+
+/// Operator states by name: the kind, and the items.
+pub type ListStates = BTreeMap<String, (ListKind, Vec<Vec<u8>>)>;
+
 /// What an operator instance needs to go on.
 #[derive(Debug, Clone, Default)]
 pub struct OperatorSnapshot {
-    /// Keyed state: name, then a chain for each instance that wrote it.
-    keyed: BTreeMap<String, Vec<Vec<Segment>>>,
-    /// Operator state: name, then its items.
-    lists: BTreeMap<String, (ListKind, Vec<Vec<u8>>)>,
+    keyed: KeyedStates,
+    lists: ListStates,
     /// The key groups whose rows are asked for; `None` means all.
     owned: Option<KeyGroups>,
 }
@@ -91,7 +95,7 @@ impl OperatorSnapshot {
     }
 
     /// The keyed states, each with the chains of the instances that wrote it.
-    pub fn into_parts(self) -> (BTreeMap<String, Vec<Vec<Segment>>>, BTreeMap<String, (ListKind, Vec<Vec<u8>>)>) {
+    pub fn into_parts(self) -> (KeyedStates, ListStates) {
         (self.keyed, self.lists)
     }
 

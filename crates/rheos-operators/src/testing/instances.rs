@@ -51,7 +51,7 @@ impl Instances {
             }
         }
         self.pushes += 1;
-        if self.pushes % 3 == 0 {
+        if self.pushes.is_multiple_of(3) {
             // From the second snapshot on it is changes that are taken.
             self.harnesses.iter_mut().for_each(|h| drop(h.snapshot().unwrap()));
         }

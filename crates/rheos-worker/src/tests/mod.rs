@@ -6,5 +6,6 @@ mod backpressure;
 mod barriers;
 mod ends;
 mod more;
+mod overtaking;
 mod typed;
 mod watermarks;

@@ -1,6 +1,9 @@
 //! A script run through a session of its own.
 
-use rheos::{Error, ErrorKind, FoldedTable, Prepared, ResultEvent, Session, SqlError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rheos::{Error, ErrorKind, FoldedTable, JobEnd, Prepared, ResultEvent, Running, Session, SqlError, StartFrom, StartOptions};
 
 /// What came of a script.
 #[derive(Debug)]
@@ -38,11 +41,65 @@ pub(crate) fn run(sql: &str, settings: &[(&str, &str)]) -> Outcome {
     rows_of(sql, settings).unwrap_or_else(|outcome| outcome)
 }
 
-fn rows_of(sql: &str, settings: &[(&str, &str)]) -> Result<Outcome, Outcome> {
+/// How many jobs were stopped with a savepoint, before their end.
+pub(crate) static STOPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs a script of one query: stops it with a savepoint after about `stop_after` rows were read, and goes on from there at another
+/// parallelism.
+pub(crate) fn run_restored(sql: &str, settings: &[(&str, &str)], parallelisms: [&str; 2], stop_after: u64) -> Outcome {
+    rows_restored(sql, settings, parallelisms, stop_after).unwrap_or_else(|outcome| outcome)
+}
+
+fn rows_restored(sql: &str, settings: &[(&str, &str)], parallelisms: [&str; 2], stop_after: u64) -> Result<Outcome, Outcome> {
+    let folder = tempfile::tempdir().map_err(|e| Outcome::InternalError(e.to_string()))?;
+    let mut folded: Option<FoldedTable> = None;
+    for (parallelism, from) in parallelisms.into_iter().zip([StartFrom::New, StartFrom::Latest]) {
+        let mut session = session_with(settings)?;
+        session.set("parallelism.default", parallelism)?;
+        session.set("execution.checkpointing.dir", &folder.path().display().to_string())?;
+        session.set("execution.checkpointing.interval", "1 h")?;
+        let stops = from == StartFrom::New;
+        for parsed in session.parse(sql)? {
+            let Prepared::Job(job) = session.prepare(&parsed.statement)? else { continue };
+            let Some(info) = job.result.clone() else { continue };
+            let folded = folded.get_or_insert_with(|| FoldedTable::new(info.schema));
+            let mut running = session.start_with(job, StartOptions { from: from.clone(), ..StartOptions::default() })?;
+            while stops && !running.is_done() && rows_read(&running) < stop_after {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            if stops {
+                running.stop_with_savepoint()?;
+            }
+            while let Some(event) = running.next_result() {
+                if let ResultEvent::Rows(batch) = event {
+                    folded.apply(&batch)?;
+                }
+            }
+            if matches!(running.wait()?, JobEnd::Stopped { .. }) {
+                STOPPED.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+    match folded {
+        Some(folded) => Ok(Outcome::Rows { text: folded.lines()?.join("\n") + "\n", updating: true }),
+        None => Ok(Outcome::Rejected("the script has no query".into())),
+    }
+}
+
+fn rows_read(running: &Running) -> u64 {
+    running.metrics().tasks.iter().filter(|t| t.name.starts_with("Source")).map(|t| t.rows_in).sum()
+}
+
+fn session_with(settings: &[(&str, &str)]) -> Result<Session, Outcome> {
     let mut session = Session::new();
     for (key, value) in settings {
         session.set(key, value)?;
     }
+    Ok(session)
+}
+
+fn rows_of(sql: &str, settings: &[(&str, &str)]) -> Result<Outcome, Outcome> {
+    let mut session = session_with(settings)?;
     let mut last = Outcome::Rejected("the script has no query".into());
     for parsed in session.parse(sql)? {
         let Prepared::Job(job) = session.prepare(&parsed.statement)? else { continue };

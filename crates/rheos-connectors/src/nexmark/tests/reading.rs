@@ -138,3 +138,32 @@ fn in_real_time_events_come_when_they_are_due() {
     let batch = records(next(&mut *resumed, 1000)).unwrap();
     assert_eq!((batch.num_rows(), batch.column(1).as_primitive::<TimestampMillisecondType>().value(49)), (50, 1_000_299));
 }
+
+#[test]
+fn the_end_is_what_is_due_by_the_clock_or_else_the_last_event() {
+    let clock = Arc::new(ManualClock::default());
+    let context = context(Arc::clone(&clock));
+    let source = connector().source.unwrap();
+    let nexts = |table: &TableSpec| -> Vec<u64> {
+        let ends = source.end_splits(table, 2, &context.env).unwrap();
+        let ids: Vec<String> = source.splits(table, 2).unwrap().into_iter().map(|split| split.id).collect();
+        assert_eq!(ends.iter().map(|split| split.id.clone()).collect::<Vec<_>>(), ids);
+        ends.iter().map(|split| split.position["next"].as_u64().unwrap()).collect()
+    };
+    let paced = table(&[("first-event.rate", "1000"), ("rate.limited", "true"), ("events.num", "500")]);
+    clock.set_ms(7_000);
+    assert_eq!(nexts(&paced), [1, 1], "nothing was read: only the first event is due");
+    let mut first = source.reader(&paced, source.splits(&paced, 1).unwrap(), &context).unwrap();
+    next(&mut *first, 10);
+    clock.set_ms(7_099);
+    assert_eq!(nexts(&paced), [100, 100]);
+    let mut late = source.reader(&paced, source.end_splits(&paced, 1, &context.env).unwrap(), &context).unwrap();
+    assert_eq!(drain(&mut *late, 1000).iter().map(RecordBatch::num_rows).sum::<usize>(), 400);
+    clock.set_ms(70_000);
+    assert_eq!(nexts(&paced), [500, 500]);
+
+    let unpaced = table(&[("events.num", "500")]);
+    let mut ended = source.reader(&unpaced, source.end_splits(&unpaced, 1, &context.env).unwrap(), &context).unwrap();
+    assert!(drain(&mut *ended, 1000).is_empty());
+    assert!(source.end_splits(&table(&[]), 1, &context.env).unwrap_err().to_string().contains("no end to go on from"));
+}
