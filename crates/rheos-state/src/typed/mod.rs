@@ -27,7 +27,7 @@
 //!
 //! # fn main() -> rheos_core::Result<()> {
 //! # let subtask = SubtaskInfo {
-//! #     uid: "counts".into(), name: "Counts".into(), index: 0, parallelism: 1,
+//! #     job: String::new(), uid: "counts".into(), name: "Counts".into(), index: 0, parallelism: 1,
 //! #     key_groups: KeyGroups::all(128), key_group_count: 128,
 //! # };
 //! # let hash = |key: &str| key.len() as u64;

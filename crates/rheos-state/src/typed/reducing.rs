@@ -20,7 +20,7 @@ use super::value::ValueState;
 /// # use rheos_state::typed::{ReducingState, StateDescriptor};
 /// # fn main() -> rheos_core::Result<()> {
 /// # let subtask = SubtaskInfo {
-/// #     uid: "m".into(), name: "m".into(), index: 0, parallelism: 1, key_groups: KeyGroups::all(128), key_group_count: 128,
+/// #     job: String::new(), uid: "m".into(), name: "m".into(), index: 0, parallelism: 1, key_groups: KeyGroups::all(128), key_group_count: 128,
 /// # };
 /// # let hash = 7;
 /// let keep_highest = |kept: &mut u64, value: u64| *kept = value.max(*kept);

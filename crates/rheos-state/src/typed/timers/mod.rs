@@ -47,7 +47,7 @@ pub struct Timer<K, N> {
 ///
 /// # fn main() -> rheos_core::Result<()> {
 /// # let subtask = SubtaskInfo {
-/// #     uid: "m".into(), name: "m".into(), index: 0, parallelism: 1, key_groups: KeyGroups::all(128), key_group_count: 128,
+/// #     job: String::new(), uid: "m".into(), name: "m".into(), index: 0, parallelism: 1, key_groups: KeyGroups::all(128), key_group_count: 128,
 /// # };
 /// # let hash = 7;
 /// let mut timers: Timers<String, ()> = Timers::open(&StateDescriptor::new("timers"), &subtask, None)?;
