@@ -24,6 +24,7 @@ mod collect;
 mod fold;
 mod functions;
 mod local;
+pub mod program;
 mod running;
 mod session;
 mod settings;
