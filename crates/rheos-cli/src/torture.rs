@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rheos::torture::{Life, Options, Rows};
+use rheos::torture::{Life, Options, RESTARTS, Rows};
 use rheos::{Job, Recovery, Session};
 use rheos_core::env::{system_monotonic_ns, system_now_ms};
 
@@ -13,14 +13,6 @@ use crate::prepare::{self, Display, Step};
 use crate::run::write_out;
 use crate::script::Script;
 use crate::settings::Settings;
-
-/// A tortured job starts again at once, as often as it must: whenever a snapshot fails.
-const SETTINGS: [(&str, &str); 4] = [
-    ("restart-strategy.type", "fixed-delay"),
-    ("restart-strategy.fixed-delay.attempts", "1000000"),
-    ("restart-strategy.fixed-delay.delay", "20 ms"),
-    ("execution.checkpointing.tolerable-failed-checkpoints", "0"),
-];
 
 /// Carries the command out.
 pub(crate) fn torture(args: &TortureArgs) -> Result<(), Failure> {
@@ -108,9 +100,13 @@ fn command(args: &TortureArgs, program: &Path, life: &Life<'_>) -> Command {
     };
     if let Some(snapshots) = life.snapshots {
         command.arg("--checkpoint-dir").arg(snapshots).arg("--checkpoint-interval").arg(&args.interval);
-        for (key, value) in SETTINGS.into_iter().chain([("rheos.recovery", recovery)]) {
+        for (key, value) in RESTARTS.into_iter().chain([("rheos.recovery", recovery)]) {
             command.arg("--set").arg(format!("{key}={value}"));
         }
+    }
+    if life.snapshots.is_none() {
+        // Whatever rheos.toml or the environment say.
+        command.args(["--set", "execution.checkpointing.dir="]);
     }
     if life.restore {
         command.arg("--restore");

@@ -1,9 +1,11 @@
 //! The loop around a master: events in, actions carried out.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use futures_util::future::pending;
-use rheos_checkpoint::coordinator::{Action, Event, JobEnd, JobMaster, Restore};
+use rheos_checkpoint::coordinator::{Action, Event, JobEnd, JobMaster, Restore, StorageOutcome};
 use rheos_core::env::Clock;
 use rheos_core::storage::Storage;
 use tokio::sync::mpsc;
@@ -79,7 +81,9 @@ fn carry_out(
             };
             let events = events.clone();
             tokio::spawn(async move {
-                let outcome = ask(storage, request).await;
+                let asked = AssertUnwindSafe(ask(storage, request)).catch_unwind().await;
+                // Every request must get an outcome.
+                let outcome = asked.unwrap_or_else(|_| StorageOutcome::Failed("storage panicked".into()));
                 // The driver may be gone: then nobody wants to know.
                 drop(events.send(Event::Storage { op, outcome }));
             });

@@ -9,8 +9,9 @@
 //! - A token is committed only after the manifest of a snapshot that has it is durable, or at the end of a job without snapshots.
 //! - It may be committed several times, after any time: by the same process whose reply was lost, by another that goes on from
 //!   the snapshot, by a process that was thought dead. One that was committed before is passed over.
-//! - Before an attempt starts, the tokens of the snapshot that it goes on from have been committed. What else was prepared will never
-//!   be: writers may throw away what their own job (`SubtaskInfo::job`) left there under their own uid.
+//! - Before an attempt starts, the tokens of the snapshot that it goes on from have been committed. What else a failed attempt prepared is
+//!   given to [`Committer::abort`], but for what a snapshot may still name; what a dead process left behind is for
+//!   [`SinkFactory::clean_up`].
 //! - What a token names must be unique over all attempts: an epoch may come again after a restart.
 //! - Tokens are offered again with every snapshot until one that has them is known to be complete.
 
@@ -78,6 +79,14 @@ pub trait SinkFactory: Send + Sync {
 
     /// A writer for one subtask.
     fn writer(&self, table: &TableSpec, context: &OperatorContext) -> Result<Box<dyn Sink>>;
+
+    /// Throws away what earlier processes prepared for the sink `uid` of the job with the id `job`, and never named in a snapshot that
+    /// counts. Called once, before the first attempt of a process, when all that is to be committed has been: what a later
+    /// attempt finds there may still be committed.
+    fn clean_up(&self, table: &TableSpec, uid: &str, job: &str) -> Result<()> {
+        let _ = (table, uid, job);
+        Ok(())
+    }
 
     /// The committer, where the sink has transactions.
     fn committer(&self, table: &TableSpec) -> Result<Option<Box<dyn Committer>>> {

@@ -30,6 +30,8 @@ pub(crate) struct Channel {
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<Parcel>,
+    /// The barriers in the queue.
+    barriers: VecDeque<Barrier>,
     held: Cost,
     /// The sender, and what it wants to send, where there was no room for it.
     waiting: Option<(Waker, Cost)>,
@@ -38,6 +40,12 @@ struct State {
 }
 
 impl State {
+    /// The sender, if there is room now for what it waits with.
+    fn waker_if_room(&mut self, limits: ChannelLimits) -> Option<Waker> {
+        let has_room = self.waiting.as_ref().is_some_and(|(_, wanted)| self.admits(*wanted, limits));
+        if has_room { self.waiting.take().map(|(waker, _)| waker) } else { None }
+    }
+
     fn admits(&self, cost: Cost, limits: ChannelLimits) -> bool {
         self.queue.is_empty() || (self.held.bytes + cost.bytes <= limits.bytes && self.held.rows + cost.rows <= limits.rows)
     }
@@ -65,26 +73,20 @@ impl Channel {
         if state.queue.is_empty() && !state.sender_gone {
             self.readiness.clear(self.index);
         }
-        let room = state.waiting.as_ref().is_some_and(|(_, wanted)| state.admits(*wanted, self.limits));
-        let waker = if room { state.waiting.take() } else { None };
         if matches!(parcel.element, Element::Barrier(_)) {
+            state.barriers.pop_front();
             self.readiness.count_barriers(0, 1);
         }
+        let waker = state.waker_if_room(self.limits);
         drop(state);
         self.receiver.queued_bytes.add(-(parcel.cost.bytes as i64));
-        if let Some((waker, _)) = waker {
-            waker.wake();
-        }
+        waker.into_iter().for_each(Waker::wake);
         Popped::Parcel(parcel)
     }
 
     /// The last barrier that waits.
     pub(crate) fn queued_barrier(&self) -> Option<Barrier> {
-        let state = self.lock();
-        state.queue.iter().rev().find_map(|parcel| match &parcel.element {
-            Element::Barrier(barrier) => Some(*barrier),
-            _ => None,
-        })
+        self.lock().barriers.back().copied()
     }
 
     /// Takes out the barrier of `epoch`, and any before it; returns copies of the batches that it overtakes.
@@ -108,9 +110,14 @@ impl Channel {
             kept.push_back(parcel);
         }
         state.queue = kept;
+        state.barriers.retain(|barrier| barrier.epoch > epoch);
         if state.queue.is_empty() && !state.sender_gone {
             self.readiness.clear(self.index);
         }
+        // An empty channel admits what a barrier in it did not.
+        let waker = state.waker_if_room(self.limits);
+        drop(state);
+        waker.into_iter().for_each(Waker::wake);
         overtaken
     }
 
@@ -230,7 +237,12 @@ impl Sender {
         }
         state.held.bytes += cost.bytes;
         state.held.rows += cost.rows;
-        let is_barrier = matches!(parcel.element, Element::Barrier(_));
+        let is_barrier = if let Element::Barrier(barrier) = &parcel.element {
+            state.barriers.push_back(*barrier);
+            true
+        } else {
+            false
+        };
         let was_empty = state.queue.is_empty();
         state.queue.push_back(parcel);
         if was_empty {

@@ -312,3 +312,19 @@ fn a_barrier_overtakes_rows_on_both_sides_and_hands_out_copies() {
     }
     assert_eq!(seen, [[1, 2], [3, 4], [5, 6]]);
 }
+
+#[test]
+fn a_sender_that_waits_behind_a_barrier_hears_that_it_was_overtaken() {
+    let limits = ChannelLimits { rows: 4, ..ChannelLimits::default() };
+    let (mut inbox, mut senders) = Inbox::new(vec![0], limits, Arc::default());
+    let count = Arc::new(Woken(AtomicUsize::new(0)));
+    let waker = Waker::from(Arc::clone(&count));
+    let mut context = Context::from_waker(&waker);
+    let mut slot = Some(Parcel::from(Element::Barrier(Barrier::aligned(1))));
+    assert!(senders[0].poll_send(&mut slot, &mut context).is_ready());
+    let mut slot = Some(Parcel::from(rows(0..5)));
+    assert!(senders[0].poll_send(&mut slot, &mut context).is_pending(), "it is too large beside anything");
+    assert!(inbox.overtake(0, 1).is_empty());
+    assert_eq!(count.0.load(Ordering::Relaxed), 1);
+    assert!(senders[0].poll_send(&mut slot, &mut context).is_ready());
+}

@@ -208,7 +208,8 @@ impl Operator for WindowJoin {
     }
 
     fn watermark(&mut self, at: TimestampMs, out: &mut Collector) -> Result<Progress> {
-        self.watermark = at;
+        // After a restore the inputs may begin behind what was seen.
+        self.watermark = self.watermark.max(at);
         self.resume(out)
     }
 

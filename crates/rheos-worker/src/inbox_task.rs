@@ -8,7 +8,7 @@ use std::task::Poll;
 use futures_util::FutureExt;
 use rheos_checkpoint::{Alignment, Step};
 use rheos_core::Batch;
-use rheos_core::element::{Barrier, Element, Epoch};
+use rheos_core::element::{Barrier, CheckpointKind, Element, Epoch};
 use rheos_core::env::Clock;
 use rheos_core::metrics::TaskMetrics;
 use rheos_core::snapshot::SnapshotMode;
@@ -60,7 +60,8 @@ impl Snapshots {
     /// Takes the state of the chain, and has its sink prepare.
     pub(crate) fn take(&mut self, chain: &mut Chain, barrier: Barrier, now_ns: impl Fn() -> u64) -> Result<TakenPart, Stop> {
         let start_ns = now_ns();
-        let is_full = self.wants_full.swap(false, Ordering::Relaxed) || barrier.full;
+        // Nothing may stand on the files of a savepoint.
+        let is_full = self.wants_full.swap(barrier.kind == CheckpointKind::Savepoint, Ordering::Relaxed) || barrier.full;
         let states = chain.snapshot(if is_full { SnapshotMode::Full } else { SnapshotMode::Changes })?;
         self.last_epoch = barrier.epoch;
         Ok(TakenPart {
@@ -132,7 +133,6 @@ impl InboxTask {
             }
             Element::Watermark(said) => self.merge(channel, said).await,
             Element::Barrier(barrier) => {
-                self.snapshots.aligning_since_ns.get_or_insert(self.clock.monotonic_ns());
                 let steps = self.alignment.barrier(channel, barrier, self.clock.now_ms());
                 self.carry_out(steps).await
             }
@@ -173,7 +173,6 @@ impl InboxTask {
             let now_ms = self.clock.now_ms();
             for (channel, barrier) in self.inbox.queued_barriers() {
                 if barrier.may_overtake(now_ms) && self.alignment.awaits(channel, barrier) {
-                    self.snapshots.aligning_since_ns.get_or_insert(self.clock.monotonic_ns());
                     let rows = self.inbox.overtake(channel, barrier.epoch);
                     self.snapshots.recorded.add(barrier.epoch, channel, rows);
                     let steps = self.alignment.barrier(channel, barrier, now_ms);
@@ -189,21 +188,20 @@ impl InboxTask {
             if !self.output.hurries() {
                 return Ok(());
             }
-            if self.alignment.deadline_ms().is_some_and(|at_ms| at_ms <= self.clock.now_ms()) {
-                // It cannot overtake: an input that has to be waited for has not delivered its barrier.
-                self.output.take_hurry();
-                return self.output.wait().await;
-            }
         }
     }
 
     async fn carry_out(&mut self, steps: Vec<Step>) -> Result<(), Stop> {
         for step in steps {
             match step {
-                Step::HoldBack(channel) => self.inbox.hold_back(channel),
+                Step::HoldBack(channel) => {
+                    self.snapshots.aligning_since_ns.get_or_insert(self.clock.monotonic_ns());
+                    self.inbox.hold_back(channel);
+                }
                 Step::ReleaseAll => self.inbox.poll_all(),
-                Step::Abandon(_) => {
+                Step::Abandon(epoch) => {
                     self.snapshots.aligning_since_ns = None;
+                    self.snapshots.recorded.take(epoch);
                     if self.snapshots.open.take().is_some() {
                         // What changed before it is in no part that is handed over.
                         self.snapshots.wants_full.store(true, Ordering::Relaxed);

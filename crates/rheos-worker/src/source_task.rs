@@ -83,15 +83,17 @@ pub(crate) struct Rest {
 impl SourceTask {
     pub(crate) async fn run(&mut self) -> Result<TakenPart, Stop> {
         self.rest.chain.open()?;
-        self.rest.say(self.watermarks.current()).await?;
+        // Rows on their way were behind no watermark of the source's: they go first.
         for (at, port, batch) in std::mem::take(&mut self.rest.snapshots.in_flight) {
             self.rest.drive(Call::Batch(at, port, batch)).await?;
         }
+        self.rest.say(self.watermarks.current()).await?;
         loop {
             self.rest.output.breathe().await;
             while let Some(command) = self.rest.mailbox.take() {
                 self.obey(command).await?;
             }
+            self.rest.output.take_hurry();
             self.rest.send().await?;
             self.watermarks.polled(|split| self.reader.is_polled(split), self.rest.output.active_ns());
             self.rest.fire_timers(&mut self.watermarks).await?;

@@ -1,5 +1,6 @@
 //! From a task graph to subtasks that are ready to run: instances made, channels joined.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -212,6 +213,8 @@ impl Wiring<'_> {
                 NodeKind::Sink { table } => chain.set_sink(sink_factory(self.registry, table)?.writer(table, &context)?, context),
             }
         }
+        // The furthest first: what an operator makes of rows that were on the way to it comes after those that were on the way from it.
+        in_flight.sort_by_key(|(at, ..)| Reverse(*at));
         let output = Output::new(outbox, Arc::clone(&clock), Arc::clone(metrics));
         let (controls, mailbox) = mailbox();
         let wants_full = Arc::<AtomicBool>::default();

@@ -1,8 +1,9 @@
 //! The sink that brings a query's rows to whoever asked.
 //!
 //! Where the job takes snapshots, rows wait until the one that they belong to is complete (if a restart is to show none twice): they
-//! are what the sink prepares and its committer hands out. They wait in this process: what it had not handed out when it
-//! died is lost to a reader that outlives it. A table as sink loses nothing.
+//! are what the sink prepares and its committer hands out. They wait in the memory of this process, the rows of one interval and those
+//! that the reader has not taken; what it had not handed out when it died is lost to a reader that outlives it. A table as sink
+//! loses nothing and keeps nothing in memory.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,6 +17,7 @@ use rheos_core::operator::OperatorContext;
 use rheos_core::sink::{CommitToken, Committer, Sink, SinkDescription, SinkFactory};
 use rheos_core::time::TimestampMs;
 use rheos_core::{Batch, ColumnBatch, Error, Result};
+use rheos_worker::system_env;
 
 /// The connector's name; the dollar sign keeps it out of SQL.
 pub(crate) const CONNECTOR: &str = "$collect";
@@ -53,7 +55,8 @@ impl Held {
 /// The connector for one query, where its rows come out, and where they may wait.
 pub(crate) fn connector() -> (ConnectorInfo, Receiver<ResultEvent>, Held) {
     let (sender, receiver) = sync_channel(QUEUED_BATCHES);
-    let held = Held::default();
+    // Tokens of another process must not look like ours.
+    let held = Held(Arc::new(Waiting { next: AtomicU64::new(system_env().random.next_u64()), ..Waiting::default() }));
     let sink = Some(Arc::new(Collect { sender, held: held.clone() }) as Arc<dyn SinkFactory>);
     let info =
         ConnectorInfo { name: CONNECTOR, doc: "internal: a query's result", options: vec![], takes_format: false, source: None, sink };

@@ -24,6 +24,8 @@ mod collect;
 mod fold;
 mod functions;
 mod local;
+pub mod program;
+mod publisher;
 mod running;
 mod session;
 mod settings;

@@ -1,25 +1,29 @@
 //! Workers that are this process: what a job's driver wants done, done here.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU64;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rheos_checkpoint::coordinator::{Attempt, CommitError, CommitId, Event, Restore};
+use futures_util::FutureExt;
+use rheos_checkpoint::coordinator::{Attempt, CommitId, Event, Restore};
 use rheos_checkpoint::{Barrier, Manifest, SubtaskId};
 use rheos_coordinator::{EventSender, Workers};
 use rheos_core::element::{CheckpointKind, Epoch};
-use rheos_core::env::{Env, Random, SplitMix64};
+use rheos_core::env::Env;
 use rheos_core::registry::Registry;
 use rheos_core::sink::CommitToken;
 use rheos_core::storage::Storage;
 use rheos_core::{Error, ErrorKind, Result};
-use rheos_graph::TaskGraph;
+use rheos_graph::{JobGraph, NodeKind, TaskGraph};
 use rheos_storage::Faults;
 use rheos_worker::{
     Beginning, Committers, JobHandle, JobMetrics, LocalJob, PartStore, RuntimeOptions, Stored, TakenPart, TaskEvent, TaskPool, load,
 };
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+
+use crate::publisher::{Failure, Publish, Publisher};
 
 /// The subtasks of one job, in this process.
 #[derive(Clone)]
@@ -44,11 +48,14 @@ pub(crate) struct JobParts {
 
 struct Inner {
     parts: JobParts,
-    committers: Arc<Mutex<Committers>>,
+    publisher: Publisher,
     current: Mutex<Option<(Attempt, Arc<JobHandle>)>>,
+    /// The last attempt that was cancelled; it may not have started by then.
+    cancelled: AtomicU64,
+    /// Whether what earlier processes left at the sinks has been thrown away.
+    is_clean: AtomicBool,
     /// Why the last attempt failed.
-    failure: Mutex<Option<Error>>,
-    lost_replies: Option<(f64, SplitMix64)>,
+    failure: Failure,
 }
 
 /// What a subtask has to be stored, in order.
@@ -58,20 +65,22 @@ enum Work {
 }
 
 /// Whatever holds such a lock does not stop half-way.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether another attempt may help: not where the input, a setting or what is stored is to blame.
-fn is_restartable(error: &Error) -> bool {
+pub(crate) fn is_restartable(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Retry | ErrorKind::RestartJob | ErrorKind::Bug)
 }
 
 impl LocalWorkers {
     pub(crate) fn new(parts: JobParts) -> Result<Self> {
-        let committers = Arc::new(Mutex::new(Committers::new(&parts.graph.job, &parts.registry)?));
-        let lost_replies = parts.faults.map(|faults| (faults.lost, SplitMix64::new(faults.seed)));
-        Ok(LocalWorkers(Arc::new(Inner { parts, committers, current: Mutex::default(), failure: Mutex::default(), lost_replies })))
+        let committers = Committers::new(&parts.graph.job, &parts.registry)?;
+        let failure = Failure::default();
+        let publisher = Publisher::start(&parts.runtime, committers, Arc::clone(&failure), parts.faults);
+        let (cancelled, is_clean) = (AtomicU64::new(0), AtomicBool::new(false));
+        Ok(LocalWorkers(Arc::new(Inner { parts, publisher, current: Mutex::default(), cancelled, is_clean, failure })))
     }
 
     /// What the tasks of the current attempt have measured.
@@ -102,16 +111,24 @@ impl LocalWorkers {
             Restore::From(manifest) => Beginning::Restored(load(&self.storage_of(&manifest)?, &manifest).await?),
         };
         let loaded_ms = (clock.monotonic_ns() - start_ns) / 1_000_000;
-        let Inner { parts, current, .. } = &*self.0;
-        let JobParts { graph, registry, env, pool, job_id, .. } = parts;
-        let options = RuntimeOptions { job_id: job_id.clone(), ..RuntimeOptions::default() };
-        let (handle, mut task_events) = LocalJob::start(graph, registry, env, &options, pool, &beginning)?;
-        if matches!(beginning, Beginning::Restored(_)) {
-            drop(beginning);
+        let is_restored = matches!(beginning, Beginning::Restored(_));
+        // What is still to be committed or thrown away must not meet what the attempt writes.
+        self.0.publisher.settled().await;
+        let workers = self.clone();
+        // Connectors look at files and servers.
+        let (handle, mut task_events) = tokio::task::spawn_blocking(move || workers.start(&beginning))
+            .await
+            .unwrap_or_else(|e| Err(Error::bug(format!("the start of the job ended: {e}"))))?;
+        if is_restored {
             tracing::info!(loaded_ms, elapsed_ms = (clock.monotonic_ns() - start_ns) / 1_000_000, "restored");
         }
+        let Inner { parts, current, .. } = &*self.0;
+        let JobParts { graph, env, .. } = parts;
         let handle = Arc::new(handle);
         *lock(current) = Some((attempt, Arc::clone(&handle)));
+        if self.0.cancelled.load(Ordering::SeqCst) >= attempt {
+            handle.cancel();
+        }
         tell(events, Event::Deployed { attempt });
         let next_file = Arc::<AtomicU64>::default();
         let mut stores: BTreeMap<SubtaskId, (mpsc::UnboundedSender<Work>, tokio::task::JoinHandle<()>)> = BTreeMap::new();
@@ -146,6 +163,16 @@ impl LocalWorkers {
         Ok(())
     }
 
+    /// Makes all subtasks and starts them.
+    fn start(&self, beginning: &Beginning) -> Result<(JobHandle, mpsc::UnboundedReceiver<TaskEvent>)> {
+        let JobParts { graph, registry, env, pool, job_id, .. } = &self.0.parts;
+        if !job_id.is_empty() && !self.0.is_clean.swap(true, Ordering::SeqCst) {
+            clean_up(&graph.job, registry, job_id)?;
+        }
+        let options = RuntimeOptions { job_id: job_id.clone(), ..RuntimeOptions::default() };
+        LocalJob::start(graph, registry, env, &options, pool, beginning)
+    }
+
     /// Where the files of a snapshot are.
     fn storage_of(&self, manifest: &Manifest) -> Result<Arc<dyn Storage>> {
         let JobParts { storage, storage_options, runtime, .. } = &self.0.parts;
@@ -164,7 +191,7 @@ impl LocalWorkers {
 }
 
 /// Tells the driver. It may be gone: then nobody wants to know.
-fn tell(events: &EventSender, event: Event) {
+pub(crate) fn tell(events: &EventSender, event: Event) {
     drop(events.send(event));
 }
 
@@ -204,8 +231,15 @@ impl Workers for LocalWorkers {
     fn deploy(&self, attempt: Attempt, generation: u64, restore: Restore, events: EventSender) {
         let workers = self.clone();
         self.0.parts.runtime.spawn(async move {
-            if let Err(error) = workers.run(attempt, generation, restore, &events).await {
-                workers.fail(attempt, error, &events);
+            let run = AssertUnwindSafe(workers.run(attempt, generation, restore, &events)).catch_unwind();
+            // Every attempt must be told to have stopped.
+            match run.await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => workers.fail(attempt, error, &events),
+                Err(_) => {
+                    workers.cancel(attempt);
+                    workers.fail(attempt, Error::bug("the start of the job panicked"), &events);
+                }
             }
             tell(&events, Event::Stopped { attempt });
         });
@@ -224,29 +258,27 @@ impl Workers for LocalWorkers {
     }
 
     fn cancel(&self, attempt: Attempt) {
+        self.0.cancelled.fetch_max(attempt, Ordering::SeqCst);
         self.handle(attempt).into_iter().for_each(|handle| handle.cancel());
     }
 
     fn commit(&self, commit: CommitId, tokens: Vec<CommitToken>, events: EventSender) {
-        let workers = self.clone();
-        self.0.parts.runtime.spawn_blocking(move || {
-            let mut outcome = lock(&workers.0.committers).commit(&tokens);
-            if let (Ok(()), Some((rate, random))) = (&outcome, &workers.0.lost_replies)
-                && ((random.next_u64() >> 11) as f64 / (1u64 << 53) as f64) < *rate
-            {
-                outcome = Err(Error::retry("a fault on purpose: the reply of a commit was lost"));
-            }
-            let outcome = outcome.map_err(|error| {
-                let failed = CommitError { message: error.to_string(), restartable: is_restartable(&error) };
-                *lock(&workers.0.failure) = Some(error);
-                failed
-            });
-            tell(&events, Event::CommitDone { commit, outcome });
-        });
+        self.0.publisher.put(Publish::Commit(commit, tokens, events));
     }
 
     fn abort(&self, tokens: Vec<CommitToken>) {
-        let committers = Arc::clone(&self.0.committers);
-        self.0.parts.runtime.spawn_blocking(move || lock(&committers).abort(&tokens));
+        self.0.publisher.put(Publish::Abort(tokens));
     }
+}
+
+/// Has the sinks throw away what dead processes of the job left behind.
+fn clean_up(job: &JobGraph, registry: &Registry, job_id: &str) -> Result<()> {
+    for node in &job.nodes {
+        if let NodeKind::Sink { table } = &node.kind
+            && let Some(factory) = registry.connector(&table.connector).and_then(|info| info.sink.as_ref())
+        {
+            factory.clean_up(table, &node.uid, job_id)?;
+        }
+    }
+    Ok(())
 }

@@ -1,9 +1,11 @@
 //! A running job, for callers that are not asynchronous.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use rheos_checkpoint::coordinator::{self, CheckpointStats, Config, JobMaster, Recovery, Start, Subtask};
 use rheos_checkpoint::{CheckpointKind, JobInfo, Manifest, RestartStrategy, SubtaskId};
 use rheos_coordinator::{Note, Observer, Request};
@@ -128,7 +130,12 @@ impl Running {
         let master = JobMaster::new(config, subtasks(&tasks));
         let clock = Arc::clone(&env.clock);
         runtime.spawn(async move {
-            let how = rheos_coordinator::run(master, Arc::new(workers), storage, clock, notes, asked).await;
+            let run = rheos_coordinator::run(master, Arc::new(workers), storage, clock, notes, asked);
+            // Whoever waits must hear of the end, whatever happens.
+            let how = AssertUnwindSafe(run)
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|_| coordinator::JobEnd::Failed { message: "the coordinator of the job panicked".into() });
             *end.how.lock().unwrap_or_else(PoisonError::into_inner) = Some(how);
             end.is_there.notify_all();
         });
@@ -338,7 +345,10 @@ fn check_plan(manifest: &Manifest, job: &Job) -> Result<()> {
     let has_state = |uid: &str| {
         let subtasks = manifest.operators[uid].subtasks.values();
         subtasks
-            .flat_map(|s| s.keyed.values().flatten().map(|segment| segment.rows).chain(s.lists.values().map(|l| l.items.len() as u64)))
+            .flat_map(|s| {
+                let lists = s.lists.values().map(|l| l.items.len() as u64);
+                s.keyed.values().flatten().map(|segment| segment.rows).chain(lists).chain(s.in_flight.iter().map(|f| f.rows))
+            })
             .sum::<u64>()
             > 0
     };

@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use rheos_core::connector::TableSpec;
 use rheos_core::registry::Registry;
 use rheos_expr::build;
-use rheos_graph::JobGraph;
+use rheos_graph::{JobGraph, NodeKind};
 use rheos_sql::binder::Binder;
 use rheos_sql::catalog::{Catalog, Relation, Table, View, simple_name};
 use rheos_sql::lower::Lowering;
@@ -66,6 +66,18 @@ pub struct Job {
 }
 
 impl Job {
+    /// A job of a graph that a program has built, of whatever `registry` knows.
+    pub fn from_graph(graph: JobGraph, registry: Registry) -> Result<Job> {
+        let mut bounded = true;
+        for node in &graph.nodes {
+            let NodeKind::Source { table, .. } = &node.kind else { continue };
+            let source = registry.connector(&table.connector).and_then(|c| c.source.as_ref());
+            let message = || format!("'{}' cannot be read: no connector '{}' that reads is registered", table.name, table.connector);
+            bounded &= source.ok_or_else(|| Error::config(message()))?.describe(table)?.bounded;
+        }
+        Ok(Job { graph, result: None, redirected: None, bounded, registry: Arc::new(registry), results: None, held: None })
+    }
+
     /// Whether the rows of a query wait for the snapshot that they belong to: then a restart shows none twice.
     pub(crate) fn hold_results(&self, hold: bool) {
         if let Some(held) = &self.held {

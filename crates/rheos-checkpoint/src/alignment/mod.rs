@@ -132,9 +132,10 @@ impl Alignment {
         self.round.as_ref().map(|r| r.barrier)
     }
 
-    /// When [`Self::overtake`] is due, if ever.
+    /// When [`Self::overtake`] is due, if ever; not while an input has to be waited for.
     pub fn deadline_ms(&self) -> Option<TimestampMs> {
-        self.round.as_ref().filter(|r| !r.taken).and_then(|r| r.barrier.overtake_from_ms)
+        let may_overtake = self.inputs.iter().all(|i| i.arrived || i.ended || i.overtakable);
+        self.round.as_ref().filter(|r| !r.taken && may_overtake).and_then(|r| r.barrier.overtake_from_ms)
     }
 
     /// Makes `barrier`'s the current round; a round of a lower epoch is abandoned. False if it is over, or lower.

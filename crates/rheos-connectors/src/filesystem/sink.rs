@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rheos_core::connector::{TableSpec, parse_memory_bytes};
 use rheos_core::element::Epoch;
-use rheos_core::operator::{OperatorContext, SubtaskInfo};
+use rheos_core::operator::OperatorContext;
 use rheos_core::sink::{CommitToken, Committer, Sink, SinkDescription, SinkFactory};
 use rheos_core::{Batch, Error, Result};
 
@@ -40,11 +40,7 @@ impl SinkFactory for PartFiles {
         fs::create_dir_all(&settings.folder).map_err(|e| {
             Error::config(format!("table '{}' cannot make the folder '{}': {e}", table.name, settings.folder.display())).caused_by(e)
         })?;
-        let of_sink = prefix_of_sink(&context.subtask);
-        // The first writer is made before anything of its attempt runs, and what belongs to a snapshot has been published by then.
-        if !context.subtask.job.is_empty() && context.subtask.index == 0 {
-            remove_leftovers(&settings.folder, &of_sink)?;
-        }
+        let of_sink = prefix_of_sink(&context.subtask.uid, &context.subtask.job);
         let prefix = format!("{of_sink}{}-", context.subtask.index);
         let next = next_number(&settings.folder, &prefix)?;
         Ok(Box::new(PartWriter {
@@ -57,6 +53,14 @@ impl SinkFactory for PartFiles {
             open: None,
             closed: Vec::new(),
         }))
+    }
+
+    fn clean_up(&self, table: &TableSpec, uid: &str, job: &str) -> Result<()> {
+        let settings = Settings::of(table, &Format::of(table)?)?;
+        if !settings.folder.exists() {
+            return Ok(());
+        }
+        remove_leftovers(&settings.folder, &prefix_of_sink(uid, job))
     }
 
     fn committer(&self, _table: &TableSpec) -> Result<Option<Box<dyn Committer>>> {
@@ -100,11 +104,11 @@ impl Settings {
 }
 
 /// How the names of a sink's files begin. Those of a job that may be restored say whose they are.
-fn prefix_of_sink(subtask: &SubtaskInfo) -> String {
+fn prefix_of_sink(uid: &str, job: &str) -> String {
     let plain = |text: &str| -> String { text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect() };
-    match subtask.job.as_str() {
-        "" => format!("part-{}-", plain(&subtask.uid)),
-        job => format!("part-{}-{}-", plain(job), plain(&subtask.uid)),
+    match job {
+        "" => format!("part-{}-", plain(uid)),
+        job => format!("part-{}-{}-", plain(job), plain(uid)),
     }
 }
 
@@ -116,7 +120,7 @@ fn is_hidden_of(name: &str, of_sink: &str) -> bool {
         && stem.and_then(|stem| stem.split_once('-')).is_some_and(|(writer, number)| is_number(writer) && is_number(number))
 }
 
-/// Removes the unfinished files that earlier attempts of the same job left behind.
+/// Removes the hidden files that earlier processes of the same job left behind.
 fn remove_leftovers(folder: &Path, of_sink: &str) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

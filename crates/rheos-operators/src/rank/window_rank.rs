@@ -141,7 +141,8 @@ impl<K: OrderKey> Operator for WindowRank<K> {
     }
 
     fn watermark(&mut self, at: TimestampMs, out: &mut Collector) -> Result<Progress> {
-        self.watermark = at;
+        // After a restore the inputs may begin behind what was seen.
+        self.watermark = self.watermark.max(at);
         self.resume(out)
     }
 

@@ -17,7 +17,7 @@ use crate::Recovery;
 /// The shortest time after which a life that does not end counts as hanging.
 const HANGING_MS: u64 = 120_000;
 /// How much longer the next lives get after one that made no snapshot.
-const STRETCH: f64 = 1.5;
+const STRETCH: f64 = 1.3;
 
 /// How a job is tortured.
 #[derive(Debug, Clone)]
@@ -87,7 +87,7 @@ struct Lives<'a> {
     random: SplitMix64,
     /// The run without failure took so long.
     reference_ms: u64,
-    /// How much longer than that by the number of kills lives are.
+    /// How much longer than their share lives are.
     stretch: f64,
     kills: u64,
     ms: u64,
@@ -122,21 +122,24 @@ impl Lives<'_> {
             }
             self.kills += 1;
             // A life without a snapshot brings the job no further: it would never end.
-            self.stretch = if witnessed.snapshots == 0 { self.stretch * STRETCH } else { (self.stretch / STRETCH).max(1.0) };
+            self.stretch = if witnessed.snapshots == 0 { self.stretch * STRETCH } else { 1.0 };
             let (kills, wanted, snapshots) = (self.kills, self.options.kills, witnessed.snapshots);
             tell(&format!("kill {kills} of {wanted} after {}, {snapshots} snapshots", seconds(ended.ms)));
         }
         Ok(None)
     }
 
-    /// How long the next life is: at random, about its share of the time without failure.
+    /// How long the next life is: at random, about its share of the time that the job would need without failure. One that reads in
+    /// real time needs no more with failures; one that does not has less behind it than that time says.
     fn next_life_ms(&self) -> u64 {
-        let share = self.reference_ms as f64 / (self.options.kills + 1) as f64;
+        let left = (self.options.kills - self.kills + 1) as f64;
+        let least = self.reference_ms as f64 / (self.options.kills + 1) as f64 / 3.0;
+        let share = (self.reference_ms.saturating_sub(self.ms) as f64 / left).max(least);
         (2.0 * share * self.stretch * self.unit()).max(1.0) as u64
     }
 
     fn faults(&self) -> String {
-        format!("seed={},fail=0.08,lost=0.08,slow=0.15:100ms", self.random.next_u64())
+        format!("seed={},fail=0.03,lost=0.03,slow=0.1:100ms", self.random.next_u64())
     }
 
     /// A random number from 0 to 1.

@@ -21,3 +21,11 @@ pub use lives::{Options, torture};
 pub use output::{Change, Output, Rows};
 pub use report::Report;
 pub use witness::Witness;
+
+/// Settings of a tortured job, key and value: it starts again at once, as often as it must, and whenever a snapshot fails.
+pub const RESTARTS: [(&str, &str); 4] = [
+    ("restart-strategy.type", "fixed-delay"),
+    ("restart-strategy.fixed-delay.attempts", "1000000"),
+    ("restart-strategy.fixed-delay.delay", "20 ms"),
+    ("execution.checkpointing.tolerable-failed-checkpoints", "0"),
+];
