@@ -181,7 +181,7 @@ process, on all cores; 'ns/event' is that time divided by the number of events."
 pub(crate) const BENCH_SNAPSHOTS: &str = r#"EXAMPLES
 
    about a gigabyte of state:
-   $ rheos bench snapshots --checkpoint-dir /tmp/snapshots --keys 6000000 --interval 60
+   $ rheos bench snapshots --checkpoint-dir /tmp/bench --keys 6000000 --interval 60
 
 A GROUP BY gets every key once and keeps a count and the greatest of its texts. The
 first snapshot holds all keys; until the second, rows come for the first hundredth of

@@ -13,26 +13,26 @@ fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/checkpoint-v1")
 }
 
-/// A copy of the folder of snapshots, which a restore writes to.
-fn copied() -> tempfile::TempDir {
+/// A copy of a folder of snapshots, which a restore writes to.
+fn copied(from: &Path) -> tempfile::TempDir {
     let to = tempfile::tempdir().expect("a folder");
-    for folder in ["log", "files"] {
-        let folder = Path::new("job-1").join(folder);
-        fs::create_dir_all(to.path().join(&folder)).expect("a folder");
-        for entry in fs::read_dir(fixture().join(&folder)).expect("the fixture") {
+    for folder in ["job-1/log", "job-1/files"] {
+        fs::create_dir_all(to.path().join(folder)).expect("a folder");
+        // What is small is in the manifest: then there are no files.
+        for entry in fs::read_dir(from.join(folder)).into_iter().flatten() {
             let entry = entry.expect("an entry");
-            fs::copy(entry.path(), to.path().join(&folder).join(entry.file_name())).expect("a copy");
+            fs::copy(entry.path(), to.path().join(folder).join(entry.file_name())).expect("a copy");
         }
     }
     to
 }
 
-/// Runs the job of the fixture on from a snapshot and gives its final rows.
-fn run_on(dir: &Path, parallelism: &str, from: StartFrom) -> Vec<String> {
+/// Runs a job of the fixture on from a snapshot and gives its final rows.
+fn run_on(job: &str, dir: &Path, parallelism: &str, from: StartFrom) -> Vec<String> {
     let mut session = Session::new();
     session.set("execution.checkpointing.dir", dir.to_str().expect("a path")).expect("a setting");
     session.set("parallelism.default", parallelism).expect("a setting");
-    let sql = fs::read_to_string(fixture().join("job.sql")).expect("the job");
+    let sql = fs::read_to_string(fixture().join(job)).expect("the job");
     let mut lines = None;
     for parsed in session.parse(&sql).expect("SQL") {
         let Prepared::Job(job) = session.prepare(&parsed.statement).expect("a statement") else { continue };
@@ -50,24 +50,28 @@ fn run_on(dir: &Path, parallelism: &str, from: StartFrom) -> Vec<String> {
     lines.expect("a query")
 }
 
-fn expected() -> Vec<String> {
-    fs::read_to_string(fixture().join("expected.tsv")).expect("rows").lines().map(str::to_string).collect()
+fn expected(name: &str) -> Vec<String> {
+    fs::read_to_string(fixture().join(name)).expect("rows").lines().map(str::to_string).collect()
 }
 
 #[test]
 fn what_is_stored_is_read_as_it_was_written() {
-    let place = fixture();
-    let verified = snapshots::verify(place.to_str().expect("a path"), &StorageOptions::new()).expect("it is verified");
-    let [job] = &verified[..] else { panic!("one job") };
-    assert!(job.problems.is_empty(), "{:?}", job.problems);
-    assert_eq!((job.snapshots, job.files), (3, 4));
+    let found = |folder: &Path| {
+        let verified = snapshots::verify(folder.to_str().expect("a path"), &StorageOptions::new()).expect("it is verified");
+        let [job] = &verified[..] else { panic!("one job") };
+        assert!(job.problems.is_empty(), "{:?}", job.problems);
+        (job.snapshots, job.files)
+    };
+    assert_eq!(found(&fixture().join("job-1")), (3, 4));
+    assert_eq!(found(&fixture().join("overtaken")), (1, 0));
 }
 
 #[test]
 fn the_latest_snapshot_is_restored() {
     for parallelism in ["1", "2"] {
-        let dir = copied();
-        assert_eq!(run_on(dir.path(), parallelism, StartFrom::Latest), expected(), "at parallelism {parallelism}");
+        let dir = copied(&fixture());
+        let rows = run_on("job.sql", dir.path(), parallelism, StartFrom::Latest);
+        assert_eq!(rows, expected("expected.tsv"), "at parallelism {parallelism}");
     }
 }
 
@@ -75,8 +79,22 @@ fn the_latest_snapshot_is_restored() {
 #[test]
 fn a_base_and_its_deltas_are_restored() {
     for parallelism in ["1", "2"] {
-        let (dir, new) = (copied(), tempfile::tempdir().expect("a folder"));
+        let (dir, new) = (copied(&fixture()), tempfile::tempdir().expect("a folder"));
         let record = dir.path().join("job-1/log/00000000000000000004.json").display().to_string();
-        assert_eq!(run_on(new.path(), parallelism, StartFrom::Snapshot(record)), expected(), "at parallelism {parallelism}");
+        let rows = run_on("job.sql", new.path(), parallelism, StartFrom::Snapshot(record));
+        assert_eq!(rows, expected("expected.tsv"), "at parallelism {parallelism}");
+    }
+}
+
+/// It was taken at two subtasks, and its barrier overtook rows on their way between them.
+#[test]
+fn rows_in_flight_are_restored() {
+    let from = fixture().join("overtaken");
+    let details = snapshots::show(from.to_str().expect("a path"), &StorageOptions::new()).expect("details");
+    assert!(details.in_flight.iter().map(|rows| rows.rows).sum::<u64>() > 0);
+    for parallelism in ["1", "2", "3"] {
+        let dir = copied(&from);
+        let rows = run_on("overtaken.sql", dir.path(), parallelism, StartFrom::Latest);
+        assert_eq!(rows, expected("overtaken.tsv"), "at parallelism {parallelism}");
     }
 }
