@@ -63,13 +63,18 @@ impl<'a> Lowering<'a> {
                 "write to a changelog format such as debezium-json, or aggregate over windows, whose results are final".into(),
             )));
         }
-        let need_update_before = accepts != ChangelogMode::Upsert || plan.unique_keys.is_empty();
+        // A sink replaces rows by its own key: where that is no key of the query, it has to be told which rows go.
+        let same_key = |key: &&Vec<usize>| key.len() == table.primary_key.len() && table.primary_key.iter().all(|k| key.contains(k));
+        let key = if table.primary_key.is_empty() { plan.unique_keys.first() } else { plan.unique_keys.iter().find(same_key) };
+        let need_update_before = accepts != ChangelogMode::Upsert || key.is_none();
         let inputs = self.lower(plan, need_update_before)?;
         let detail = format!("table=[{}], connector=[{}]", table.name, table.connector);
         let parallelism = if parallelism == 0 { self.options.parallelism } else { parallelism };
-        // Changes of one row stay in one channel: by its key, or else by all its columns.
+        // Changes of one row stay in one channel: by the sink's key, the row's, or else by all its columns.
         let partitioning = if plan.changelog.is_insert_only() {
             Partitioning::Forward
+        } else if accepts == ChangelogMode::Upsert && !table.primary_key.is_empty() {
+            Partitioning::Hash(KeySpec::Columns(table.primary_key.clone()))
         } else {
             let all = || (0..plan.columns.len()).collect();
             Partitioning::Hash(KeySpec::Columns(plan.unique_keys.first().cloned().unwrap_or_else(all)))
@@ -101,6 +106,11 @@ impl<'a> Lowering<'a> {
         let config = self.options.config.clone();
         let p = self.options.parallelism;
         match &plan.rel {
+            Rel::Scan { spec, .. } if need && plan.changelog == ChangelogMode::Upsert => {
+                let message = format!("'{}' gives updates without the rows that they replace, which this query needs", spec.name);
+                let hint = "only a sink with the same key can take such changes; read a changelog with old rows, such as debezium-json";
+                Err(SqlError::new(message).hint(Some(hint.into())))
+            }
             Rel::Scan { spec, watermark, .. } => {
                 let watermark = match watermark {
                     None => None,

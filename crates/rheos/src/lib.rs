@@ -41,6 +41,7 @@ pub use rheos_checkpoint::coordinator::{CheckpointStats, Recovery};
 pub use rheos_connectors::format;
 pub use rheos_coordinator::{Note, Observer};
 pub use rheos_core::changelog::{ChangelogMode, RowKind};
+pub use rheos_core::connector::ConnectorInfo;
 pub use rheos_core::schema::Schema;
 pub use rheos_core::{ColumnBatch, Error, ErrorKind, Result};
 pub use rheos_sql::parser::{Explain, Parsed, Statement};

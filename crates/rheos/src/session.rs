@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use rheos_core::connector::TableSpec;
+use rheos_core::connector::{ConnectorInfo, TableSpec};
 use rheos_core::registry::Registry;
 use rheos_expr::build;
 use rheos_graph::{JobGraph, NodeKind};
@@ -139,6 +139,14 @@ impl Session {
     /// The connectors and formats of this binary.
     pub fn connectors(&self) -> &Registry {
         &self.registry
+    }
+
+    /// Adds a connector of one's own, which tables name in `'connector' = '...'` from then on; it replaces one of the same name.
+    ///
+    /// Its source and its sink keep the contracts of [`rheos_core::source`] and [`rheos_core::sink`]. A job that is to be restored
+    /// is restored in a session that has the connector too.
+    pub fn add_connector(&mut self, connector: ConnectorInfo) {
+        self.registry.add_connector(connector);
     }
 
     /// Carries out a statement, up to the job if it has one.

@@ -104,6 +104,8 @@ impl Dialect for FlinkDialect {
             ("CAST" | "TRY_CAST", Token::LParen) => Some(cast(parser, &word, if name == "CAST" { CAST } else { TRY_CAST })),
             ("CEIL" | "CEILING" | "FLOOR", Token::LParen) => Some(ceil_floor(parser, &word, &name)),
             ("EXTRACT", Token::LParen) => Some(extract(parser, &word)),
+            // A function to sqlparser; Flink has none of that name, so it is a column.
+            ("USER", next) if *next != Token::LParen => Some(column(parser)),
             ("MAP", Token::LBracket) => Some(map_constructor(parser, &word)),
             (
                 "JSON_OBJECT" | "JSON_ARRAY" | "JSON_VALUE" | "JSON_QUERY" | "JSON_EXISTS" | "JSON_OBJECTAGG" | "JSON_ARRAYAGG",
@@ -167,6 +169,18 @@ impl FlinkDialect {
         let nested = Expr::Nested(Box::new(result));
         Ok(if negated { Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(nested) } } else { nested })
     }
+}
+
+/// A column's name, with what it is qualified by.
+fn column(parser: &mut Parser) -> Result<Expr, ParserError> {
+    let mut parts = vec![parser.parse_identifier()?];
+    while parser.consume_token(&Token::Period) {
+        parts.push(parser.parse_identifier()?);
+    }
+    Ok(match parts.len() {
+        1 => Expr::Identifier(parts.remove(0)),
+        _ => Expr::CompoundIdentifier(parts),
+    })
 }
 
 /// A call of one of our own names, with the span of the word that it comes from.
