@@ -30,6 +30,6 @@ pub fn connector() -> ConnectorInfo {
         ],
         takes_format: true,
         source: Some(Arc::new(source::Files)),
-        sink: Some(Arc::new(sink::PartFiles)),
+        sink: Some(Arc::<sink::PartFiles>::default()),
     }
 }

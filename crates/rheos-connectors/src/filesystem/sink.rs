@@ -1,8 +1,10 @@
 //! Writes rows to part files, hidden until they are committed.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -24,8 +26,11 @@ const HIDDEN_SUFFIX: &str = ".inprogress";
 const DEFAULT_FILE_BYTES: u64 = 128 << 20;
 
 /// The sink.
-#[derive(Debug)]
-pub(super) struct PartFiles;
+#[derive(Debug, Default)]
+pub(super) struct PartFiles {
+    /// Whose leftovers have been removed by this process: prefixes of hidden files, with their folders.
+    cleaned: Mutex<BTreeSet<PathBuf>>,
+}
 
 impl SinkFactory for PartFiles {
     fn describe(&self, table: &TableSpec) -> Result<SinkDescription> {
@@ -42,8 +47,13 @@ impl SinkFactory for PartFiles {
         })?;
         let of_sink = prefix_of_sink(&context.subtask);
         // The first writer is made before anything of its attempt runs, and what belongs to a snapshot has been published by then.
+        // Of another attempt in the same process, files may be named in a snapshot that is still on its way to the storage; but then
+        // the job's master, which has outlived it, sees to them.
         if !context.subtask.job.is_empty() && context.subtask.index == 0 {
-            remove_leftovers(&settings.folder, &of_sink)?;
+            let mut cleaned = self.cleaned.lock().unwrap_or_else(PoisonError::into_inner);
+            if cleaned.insert(settings.folder.join(&of_sink)) {
+                remove_leftovers(&settings.folder, &of_sink)?;
+            }
         }
         let prefix = format!("{of_sink}{}-", context.subtask.index);
         let next = next_number(&settings.folder, &prefix)?;
@@ -116,7 +126,7 @@ fn is_hidden_of(name: &str, of_sink: &str) -> bool {
         && stem.and_then(|stem| stem.split_once('-')).is_some_and(|(writer, number)| is_number(writer) && is_number(number))
 }
 
-/// Removes the unfinished files that earlier attempts of the same job left behind.
+/// Removes the unfinished files that earlier processes left behind, of the same sink of the same job.
 fn remove_leftovers(folder: &Path, of_sink: &str) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

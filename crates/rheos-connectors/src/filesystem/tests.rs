@@ -150,12 +150,12 @@ fn batch(values: &[i32]) -> Batch {
 }
 
 fn writer(t: &TableSpec) -> Box<dyn Sink> {
-    PartFiles.describe(t).unwrap();
-    PartFiles.writer(t, &context(0, 1)).unwrap()
+    PartFiles::default().describe(t).unwrap();
+    PartFiles::default().writer(t, &context(0, 1)).unwrap()
 }
 
 fn commit(t: &TableSpec, tokens: &[CommitToken]) -> rheos_core::Result<()> {
-    PartFiles.committer(t).unwrap().unwrap().commit(tokens)
+    PartFiles::default().committer(t).unwrap().unwrap().commit(tokens)
 }
 
 #[test]
@@ -241,8 +241,8 @@ fn a_large_file_is_closed_early_but_published_with_the_rest() {
 fn changelogs_are_written_by_debezium_json_alone() {
     let dir = TempDir::new().unwrap();
     let t = numbers(dir.path().to_str().unwrap(), "debezium-json");
-    assert!(!PartFiles.describe(&t).unwrap().accepts.is_insert_only());
-    assert!(PartFiles.describe(&numbers("out", "csv")).unwrap().accepts.is_insert_only());
+    assert!(!PartFiles::default().describe(&t).unwrap().accepts.is_insert_only());
+    assert!(PartFiles::default().describe(&numbers("out", "csv")).unwrap().accepts.is_insert_only());
     let (records, _) = batch(&[1, 1, 2]).into_columns().unwrap().into_parts();
     let changes = ColumnBatch::changes(records, UInt8Array::from(vec![0, 1, 2])).unwrap();
     let mut sink = writer(&t);
@@ -256,7 +256,7 @@ fn a_sink_refuses_what_is_no_folder() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("f");
     write(&file, "");
-    let e = PartFiles.describe(&numbers(file.to_str().unwrap(), "csv")).unwrap_err();
+    let e = PartFiles::default().describe(&numbers(file.to_str().unwrap(), "csv")).unwrap_err();
     assert!(e.to_string().contains("that is no folder"));
 }
 
@@ -323,7 +323,7 @@ fn aborting_removes_prepared_files_but_no_published_ones() {
     commit(&t, &published).unwrap();
     sink.write(batch(&[2])).unwrap();
     let prepared = sink.prepare(2).unwrap();
-    let mut committer = PartFiles.committer(&t).unwrap().unwrap();
+    let mut committer = PartFiles::default().committer(&t).unwrap().unwrap();
     for _ in 0..2 {
         committer.abort(&[published.clone(), prepared.clone()].concat()).unwrap();
         assert_eq!(files(dir.path()), (vec![("part-sink-1-0-0.csv".into(), "1\n".into())], 0));
@@ -348,7 +348,7 @@ fn writer_of(t: &TableSpec, job: &str, uid: &str, index: usize) -> Box<dyn Sink>
     let mut context = context(index, 2);
     context.subtask.job = job.into();
     context.subtask.uid = uid.into();
-    PartFiles.writer(t, &context).unwrap()
+    PartFiles::default().writer(t, &context).unwrap()
 }
 
 #[test]
@@ -443,4 +443,21 @@ fn the_end_of_a_file_is_where_nothing_follows() {
     fs::OpenOptions::new().append(true).open(path("plain")).unwrap().write_all(b"3\n").unwrap();
     let mut reader = Files.reader(&t, ends, &context(0, 1)).unwrap();
     assert_eq!(read_all(&t.schema, reader.as_mut(), 10).unwrap(), ["+I 3"]);
+}
+
+#[test]
+fn another_attempt_in_the_same_process_leaves_what_may_still_be_published() {
+    let dir = TempDir::new().unwrap();
+    let t = numbers(dir.path().to_str().unwrap(), "csv");
+    let mut context = context(0, 1);
+    context.subtask.job = "j".into();
+    let sinks = PartFiles::default();
+    let mut first = sinks.writer(&t, &context).unwrap();
+    first.write(batch(&[1])).unwrap();
+    // Named in a manifest of which nobody knows whether it is stored.
+    let tokens = first.prepare(1).unwrap();
+    first.close();
+    sinks.writer(&t, &context).unwrap();
+    commit(&t, &tokens).unwrap();
+    assert_eq!(rows(&t), ["+I 1"]);
 }
