@@ -46,7 +46,7 @@ pub(crate) fn program() -> Program {
     registry.add_watermark_generator("bid time", |_| Ok(Box::new(BidTime)));
     registry.add_operator("to bids", |_| Ok(Box::new(ToBids)));
     registry.add_key_selector("bidder", |_| Ok(Box::new(Bidder)));
-    registry.add_operator("bursts", |_| Ok(Box::new(Bursts { open: None, until_ms: TimestampMs::MIN })));
+    registry.add_operator("bursts", |_| Ok(Box::new(Bursts { state: None, until_ms: TimestampMs::MIN })));
     registry.add_operator("to columns", |_| Ok(Box::new(ToColumns)));
     Program::new(registry, graph)
 }
@@ -199,33 +199,40 @@ type BidsByTime = BTreeMap<TimestampMs, (i64, i64)>;
 /// Bids to bursts. Bids of several splits come in any order, so each waits until event time has gone [`SILENCE_MS`] beyond it: what
 /// no other bid has followed by then ends a burst.
 struct Bursts {
-    open: Option<(ValueState<i64, BidsByTime>, Timers<i64, ()>)>,
+    state: Option<State>,
     /// The watermark.
     until_ms: TimestampMs,
 }
 
+struct State {
+    /// The bids of bidders whose bursts have not ended.
+    bids: ValueState<i64, BidsByTime>,
+    /// When to look whether a bid was the last.
+    silences: Timers<i64, ()>,
+}
+
 impl Bursts {
-    fn state(&mut self) -> Result<(&mut ValueState<i64, BidsByTime>, &mut Timers<i64, ()>)> {
-        self.open.as_mut().map(|(bids, timers)| (bids, timers)).ok_or_else(|| Error::bug("not opened"))
+    fn state(&mut self) -> Result<&mut State> {
+        self.state.as_mut().ok_or_else(|| Error::bug("not opened"))
     }
 }
 
 impl Operator for Bursts {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         let bids = ValueState::open(&StateDescriptor::new("bids"), &context.subtask, restored.as_ref())?;
-        let timers = Timers::open(&StateDescriptor::new("silences"), &context.subtask, restored.as_ref())?;
-        self.open = Some((bids, timers));
+        let silences = Timers::open(&StateDescriptor::new("silences"), &context.subtask, restored.as_ref())?;
+        self.state = Some(State { bids, silences });
         Ok(())
     }
 
     fn batch(&mut self, _: usize, batch: Batch, _: &mut Collector) -> Result<Progress> {
         let bids = batch.into_rows()?.downcast::<Bid>().map_err(|other| Error::bug(format!("bids expected, got {}", other.type_name())))?;
-        let (open, timers) = self.state()?;
+        let State { bids: open, silences } = self.state()?;
         for Bid { bidder, price, at_ms } in bids {
             let (count, total) = open.get_or_default(hash(bidder), &bidder)?.entry(at_ms).or_default();
             *count += 1;
             *total += price;
-            timers.register(TimeDomain::EventTime, hash(bidder), &bidder, &(), at_ms + SILENCE_MS)?;
+            silences.register(TimeDomain::EventTime, hash(bidder), &bidder, &(), at_ms + SILENCE_MS)?;
         }
         Ok(Progress::Done)
     }
@@ -237,14 +244,14 @@ impl Operator for Bursts {
 
     fn resume(&mut self, out: &mut Collector) -> Result<Progress> {
         let until_ms = self.until_ms;
-        let (open, timers) = self.state()?;
+        let State { bids: open, silences } = self.state()?;
         let mut bursts = Vec::new();
         let room = out.room();
         let progress = loop {
             if bursts.len() >= room {
                 break Progress::More;
             }
-            let Some(timer) = timers.fire_next(TimeDomain::EventTime, until_ms) else { break Progress::Done };
+            let Some(timer) = silences.fire_next(TimeDomain::EventTime, until_ms) else { break Progress::Done };
             let ended_ms = timer.time_ms - SILENCE_MS;
             let Some(bids) = open.get_mut(timer.hash, &timer.key)? else { continue };
             if bids.range(ended_ms + 1..=timer.time_ms).next().is_some() {
@@ -269,9 +276,9 @@ impl Operator for Bursts {
 
     fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot> {
         let mut snapshot = OperatorSnapshot::new();
-        let (bids, timers) = self.state()?;
+        let State { bids, silences } = self.state()?;
         bids.snapshot(mode, &mut snapshot)?;
-        timers.snapshot(mode, &mut snapshot)?;
+        silences.snapshot(mode, &mut snapshot)?;
         Ok(snapshot)
     }
 }

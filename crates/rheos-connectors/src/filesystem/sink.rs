@@ -8,6 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rheos_core::connector::{TableSpec, parse_memory_bytes};
 use rheos_core::element::Epoch;
+use rheos_core::env::Random;
 use rheos_core::operator::OperatorContext;
 use rheos_core::sink::{CommitToken, Committer, Sink, SinkDescription, SinkFactory};
 use rheos_core::{Batch, Error, Result};
@@ -41,7 +42,12 @@ impl SinkFactory for PartFiles {
             Error::config(format!("table '{}' cannot make the folder '{}': {e}", table.name, settings.folder.display())).caused_by(e)
         })?;
         let of_sink = prefix_of_sink(&context.subtask.uid, &context.subtask.job);
-        let prefix = format!("{of_sink}{}-", context.subtask.index);
+        // A commit that comes late must never meet a file of another attempt: numbers alone would come again once files are taken away.
+        let attempt = match context.subtask.job.as_str() {
+            "" => String::new(),
+            _ => format!("{:06x}-", context.env.random.next_u64() >> 40),
+        };
+        let prefix = format!("{of_sink}{}-{attempt}", context.subtask.index);
         let next = next_number(&settings.folder, &prefix)?;
         Ok(Box::new(PartWriter {
             sink: context.subtask.uid.clone(),
@@ -112,12 +118,18 @@ fn prefix_of_sink(uid: &str, job: &str) -> String {
     }
 }
 
-/// Whether a hidden file is of this sink: behind the prefix stand a writer's number and a file's, and nothing else.
+/// Whether a hidden file is of this sink: behind the prefix stand a writer's number, its attempt's and a file's, and nothing else.
 fn is_hidden_of(name: &str, of_sink: &str) -> bool {
     let stem = name.strip_prefix('.').and_then(|name| name.strip_prefix(of_sink)).and_then(|rest| rest.split('.').next());
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    name.ends_with(HIDDEN_SUFFIX)
-        && stem.and_then(|stem| stem.split_once('-')).is_some_and(|(writer, number)| is_number(writer) && is_number(number))
+    let parts: Vec<&str> = stem.map(|stem| stem.split('-').collect()).unwrap_or_default();
+    let is_ours = |parts: &[&str]| match parts {
+        [writer, attempt, number] => {
+            is_number(writer) && attempt.len() == 6 && attempt.bytes().all(|b| b.is_ascii_hexdigit()) && is_number(number)
+        }
+        _ => false,
+    };
+    name.ends_with(HIDDEN_SUFFIX) && is_ours(&parts)
 }
 
 /// Removes the hidden files that earlier processes of the same job left behind.

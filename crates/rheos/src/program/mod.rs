@@ -36,10 +36,12 @@ pub use tortured::arguments_of;
 
 use crate::torture::Rows;
 
+type MakeGraph = dyn Fn(&Arguments) -> Result<JobGraph>;
+
 /// A job built in Rust.
 pub struct Program {
     registry: Registry,
-    graph: Box<dyn Fn(&Arguments) -> Result<JobGraph>>,
+    graph: Box<MakeGraph>,
     rows: Rows,
 }
 

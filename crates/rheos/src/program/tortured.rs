@@ -1,5 +1,6 @@
 //! A program under torture: its lives are itself.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -57,7 +58,7 @@ pub(super) fn torture(program: &Program, line: &[String], command: &dyn Fn(&[Str
         drop(std::fs::remove_dir_all(&options.dir));
     }
     let report = told?;
-    print!("{report}");
+    std::io::stdout().write_all(report.to_string().as_bytes())?;
     Ok(report.held())
 }
 
