@@ -8,7 +8,6 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rheos_core::connector::{TableSpec, parse_memory_bytes};
 use rheos_core::element::Epoch;
-use rheos_core::env::Random;
 use rheos_core::operator::OperatorContext;
 use rheos_core::sink::{CommitToken, Committer, Sink, SinkDescription, SinkFactory};
 use rheos_core::{Batch, Error, Result};

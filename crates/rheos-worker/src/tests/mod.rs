@@ -7,5 +7,6 @@ mod barriers;
 mod ends;
 mod more;
 mod overtaking;
+mod restoring;
 mod typed;
 mod watermarks;
