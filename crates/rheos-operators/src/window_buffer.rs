@@ -86,7 +86,7 @@ impl WindowBuffer {
         let groups = snapshot::key_groups(&key_columns, all.num_rows(), key_group_count)?;
         let mut columns = all.columns().to_vec();
         columns.push(Arc::new(all.kinds().cloned().unwrap_or_else(|| UInt8Array::from(vec![0; all.num_rows()]))));
-        into.put_keyed(name, Segment::base(&groups, &columns)?);
+        into.put_keyed(name, Segment::base(groups, columns)?);
         Ok(())
     }
 

@@ -2,12 +2,11 @@
 
 use crate::slots::Slot;
 
-/// A set of slots. It records nothing until the first snapshot has asked: a job without snapshots does not pay for it.
+/// A set of slots, a bit for each. It records nothing until the first snapshot has asked: a job without snapshots does not pay for it.
 #[derive(Debug, Default)]
 pub struct ChangedSlots {
     is_recording: bool,
     bits: Vec<u64>,
-    slots: Vec<Slot>,
 }
 
 impl ChangedSlots {
@@ -33,17 +32,20 @@ impl ChangedSlots {
         if word >= self.bits.len() {
             self.bits.resize((word + 1).next_power_of_two(), 0);
         }
-        if self.bits[word] & bit == 0 {
-            self.bits[word] |= bit;
-            self.slots.push(slot);
-        }
+        self.bits[word] |= bit;
     }
 
-    /// What has changed since the last call, in no order, or `None` where that was not recorded. Recording goes on from here.
+    /// What has changed since the last call, ascending, or `None` where that was not recorded. Recording goes on from here.
     pub fn take(&mut self) -> Option<Vec<Slot>> {
         let recorded = std::mem::replace(&mut self.is_recording, true);
-        self.slots.iter().for_each(|slot| self.bits[*slot as usize / 64] = 0);
-        let slots = std::mem::take(&mut self.slots);
+        let mut slots = Vec::new();
+        for (i, word) in self.bits.iter_mut().enumerate() {
+            let mut left = std::mem::take(word);
+            while left != 0 {
+                slots.push(i as Slot * 64 + left.trailing_zeros());
+                left &= left - 1;
+            }
+        }
         recorded.then_some(slots)
     }
 }
@@ -59,7 +61,7 @@ mod tests {
         assert_eq!(changed.take(), None);
         changed.add(&[700, 3, 3]);
         changed.add_one(700);
-        assert_eq!(changed.take(), Some(vec![700, 3]));
+        assert_eq!(changed.take(), Some(vec![3, 700]));
         assert_eq!(changed.take(), Some(vec![]));
     }
 }

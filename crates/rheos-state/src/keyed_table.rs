@@ -110,8 +110,8 @@ impl<V: SlotColumns> Slotted for Content<'_, V> {
         self.index.is_used(slot)
     }
 
-    fn key_groups(&mut self, slots: &[Slot], group_count: u32) -> Result<Vec<KeyGroup>> {
-        snapshot::key_groups(&self.index.keys(slots)?[self.namespace_columns..], slots.len(), group_count)
+    fn key_groups(&self, columns: &[ArrayRef], rows: usize, group_count: u32) -> Result<Vec<KeyGroup>> {
+        snapshot::key_groups(&columns[self.namespace_columns..self.index.types().len()], rows, group_count)
     }
 
     fn columns(&mut self, slots: &[Slot]) -> Result<Vec<ArrayRef>> {

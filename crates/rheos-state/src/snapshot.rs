@@ -17,14 +17,14 @@ pub fn key_groups(keys: &[ArrayRef], rows: usize, group_count: u32) -> Result<Ve
 
 /// What a segment is made from.
 pub trait Slotted {
-    /// The slots that hold something.
+    /// The slots that hold something, in the order in which they are read fastest.
     fn live(&self) -> Vec<Slot>;
     /// Whether a slot holds something.
     fn is_live(&self, slot: Slot) -> bool;
-    /// The key groups of live slots.
-    fn key_groups(&mut self, slots: &[Slot], group_count: u32) -> Result<Vec<KeyGroup>>;
     /// The columns of live slots.
     fn columns(&mut self, slots: &[Slot]) -> Result<Vec<ArrayRef>>;
+    /// The key groups of rows with these columns.
+    fn key_groups(&self, columns: &[ArrayRef], rows: usize, group_count: u32) -> Result<Vec<KeyGroup>>;
 }
 
 /// The segment of a snapshot: what changed where that is asked for and known, or else everything.
@@ -43,6 +43,7 @@ pub fn segment(state: &mut impl Slotted, changed: &mut ChangedSlots, mode: Snaps
         }
         _ => (SegmentKind::Base, Vec::new(), state.live()),
     };
-    let groups = state.key_groups(&slots, group_count)?;
-    Segment::new(kind, removed, &slots, &groups, |slots| state.columns(slots))
+    let columns = state.columns(&slots)?;
+    let groups = state.key_groups(&columns, slots.len(), group_count)?;
+    Segment::new(kind, removed, slots, groups, columns)
 }

@@ -4,7 +4,7 @@ use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::DataType;
 
-use super::segment::{Segment, SegmentKind, numbers};
+use super::segment::{STATE, Segment, SegmentKind, key_groups, numbers};
 use crate::error::{Error, Result};
 use crate::routing::KeyGroups;
 
@@ -22,16 +22,15 @@ pub(super) fn live_rows(chain: &[Segment], owned: Option<&KeyGroups>, types: &[D
     for (i, (segment, batches)) in chain.iter().zip(&batches).enumerate() {
         let is_owned = |group| owned.is_none_or(|owned| owned.contains(group));
         let all = segment.groups.iter().all(|(group, _)| is_owned(*group));
-        let mut of_row = segment.groups.iter().flat_map(|(group, rows)| std::iter::repeat_n(is_owned(*group), *rows as usize));
         for batch in batches {
-            let state = batch.project(&(1..batch.num_columns()).collect::<Vec<_>>())?;
+            let state = batch.project(&(STATE..batch.num_columns()).collect::<Vec<_>>())?;
             if all && last_written.is_none() {
                 out.push(state);
                 continue;
             }
             let keep = |number: &u32| last_written.as_ref().is_none_or(|last| last[*number as usize] == i as u32);
             let mask: BooleanArray =
-                numbers(batch)?.iter().zip(of_row.by_ref()).map(|(number, owned)| Some(owned && keep(number))).collect();
+                numbers(batch)?.iter().zip(key_groups(batch)?).map(|(number, group)| Some(is_owned(*group) && keep(number))).collect();
             if mask.true_count() > 0 {
                 out.push(filter_record_batch(&state, &mask)?);
             }

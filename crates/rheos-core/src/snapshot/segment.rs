@@ -4,18 +4,16 @@
 //! segment := "RHSG" version kind 0 0          4 bytes, then one each; kind 0 is a base, 1 a delta
 //!            u64 checksum                     XXH3-64, seed 0, of all that follows
 //!            u32 removed                      then so many u32 row numbers: these rows are gone
-//!            u32 groups                       then so many (u16 key group, u16 0, u32 rows): the groups of the rows, in order
-//!            Arrow IPC stream                 UINT32 row numbers, then the columns of the state
+//!            u32 groups                       then so many (u16 key group, u16 0, u32 rows): how many rows each key group has
+//!            Arrow IPC stream                 UINT32 row numbers, UINT16 key groups, then the columns of the state
 //! ```
 //!
 //! All numbers are little-endian.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
-use arrow::compute;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type};
+use arrow::array::{ArrayRef, AsArray, RecordBatch, UInt16Array, UInt32Array};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt16Type, UInt32Type};
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
 use bytes::Bytes;
@@ -29,6 +27,8 @@ const MAGIC: &[u8; 4] = b"RHSG";
 const VERSION: u8 = 1;
 /// Where what the checksum is of begins.
 const BODY: usize = 16;
+/// Where the columns of the state begin.
+pub(super) const STATE: usize = 2;
 /// How many rows go into one message of a stream at most.
 const MESSAGE_ROWS: usize = 16 * 1024;
 
@@ -42,14 +42,14 @@ pub enum SegmentKind {
     Delta,
 }
 
-/// Rows of keyed state, in the order of their key groups.
+/// Rows of keyed state, in any order: the one in which memory is read fastest.
 #[derive(Debug, Clone)]
 pub struct Segment {
     /// Whether it stands for itself.
     pub kind: SegmentKind,
     /// The numbers of rows that are gone since the segment before.
     pub removed: Vec<u32>,
-    /// The key groups of the rows with how many rows each has, in the order of the rows.
+    /// The key groups of the rows, ascending, with how many rows each has.
     pub groups: Vec<(KeyGroup, u32)>,
     /// The rows.
     pub rows: SegmentRows,
@@ -58,34 +58,28 @@ pub struct Segment {
 /// The rows of a segment.
 #[derive(Debug, Clone)]
 pub enum SegmentRows {
-    /// Row numbers, then the columns of the state.
+    /// Row numbers, key groups, then the columns of the state.
     Columns(RecordBatch),
     /// The whole segment as bytes, as it was stored. Its other fields were read from them.
     Encoded(Bytes),
 }
 
 impl Segment {
-    /// A segment of rows with their numbers and key groups, in any order; `columns` gives the columns of rows in the order asked for.
-    pub fn new(
-        kind: SegmentKind,
-        removed: Vec<u32>,
-        numbers: &[u32],
-        groups: &[KeyGroup],
-        columns: impl FnOnce(&[u32]) -> Result<Vec<ArrayRef>>,
-    ) -> Result<Segment> {
-        let (order, groups) = by_group(groups);
-        let numbers: Vec<u32> = order.iter().map(|i| numbers[*i as usize]).collect();
-        let columns = columns(&numbers)?;
-        Ok(Segment { kind, removed, groups, rows: SegmentRows::Columns(numbered(numbers, columns)?) })
+    /// A segment of rows with their numbers, key groups and columns.
+    pub fn new(kind: SegmentKind, removed: Vec<u32>, numbers: Vec<u32>, of_rows: Vec<KeyGroup>, columns: Vec<ArrayRef>) -> Result<Segment> {
+        let groups = counted(&of_rows);
+        let field = |(i, c): (usize, &ArrayRef)| Field::new(format!("c{i}"), c.data_type().clone(), true);
+        let mut fields = vec![Field::new("row", DataType::UInt32, false), Field::new("key_group", DataType::UInt16, false)];
+        fields.extend(columns.iter().enumerate().map(field));
+        let mut all: Vec<ArrayRef> = vec![Arc::new(UInt32Array::from(numbers)), Arc::new(UInt16Array::from(of_rows))];
+        all.extend(columns);
+        let rows = SegmentRows::Columns(RecordBatch::try_new(Arc::new(Schema::new(fields)), all)?);
+        Ok(Segment { kind, removed, groups, rows })
     }
 
     /// A base of these columns; the rows have these key groups. Their numbers are their positions.
-    pub fn base(groups: &[KeyGroup], columns: &[ArrayRef]) -> Result<Segment> {
-        let (order, groups) = by_group(groups);
-        let order = UInt32Array::from(order);
-        let columns = columns.iter().map(|c| compute::take(c.as_ref(), &order, None)).collect::<Result<Vec<_>, _>>()?;
-        let numbers = (0..order.len() as u32).collect();
-        Ok(Segment { kind: SegmentKind::Base, removed: Vec::new(), groups, rows: SegmentRows::Columns(numbered(numbers, columns)?) })
+    pub fn base(groups: Vec<KeyGroup>, columns: Vec<ArrayRef>) -> Result<Segment> {
+        Segment::new(SegmentKind::Base, Vec::new(), (0..groups.len() as u32).collect(), groups, columns)
     }
 
     /// How many rows it has.
@@ -131,10 +125,10 @@ impl Segment {
         Ok(Segment { kind, removed, groups, rows: SegmentRows::Encoded(bytes) })
     }
 
-    /// Its rows: row numbers, then columns of `types`; columns of others are an error, since the state is of another query.
+    /// Its rows: row numbers, key groups, then columns of `types`; columns of others are an error, since the state is of another query.
     pub(super) fn batches(&self, types: &[DataType]) -> Result<Vec<RecordBatch>> {
         let (schema, batches) = self.read()?;
-        let found: Vec<&DataType> = schema.fields().iter().skip(1).map(|f| f.data_type()).collect();
+        let found: Vec<&DataType> = schema.fields().iter().skip(STATE).map(|f| f.data_type()).collect();
         if !found.iter().copied().eq(types) {
             let list = |types: Vec<String>| types.join(", ");
             let found = list(found.iter().map(|t| t.to_string()).collect());
@@ -146,7 +140,7 @@ impl Segment {
 
     /// Reads all of it, whatever the types of its columns are, for those who want to know whether that can be done.
     pub fn check(&self) -> Result<()> {
-        self.read()?.1.iter().try_for_each(|batch| numbers(batch).map(drop))
+        self.read()?.1.iter().try_for_each(|batch| numbers(batch).and(key_groups(batch)).map(drop))
     }
 
     fn read(&self) -> Result<(SchemaRef, Vec<RecordBatch>)> {
@@ -159,6 +153,9 @@ impl Segment {
                 (reader.schema(), reader.collect::<Result<Vec<_>, _>>().map_err(corrupt)?)
             }
         };
+        if schema.fields().len() < STATE {
+            return Err(Error::corrupt("a segment without row numbers and key groups"));
+        }
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
         if rows != self.num_rows() {
             return Err(Error::corrupt(format!("{rows} rows, where {} were said to be", self.num_rows())));
@@ -173,32 +170,17 @@ pub(super) fn numbers(batch: &RecordBatch) -> Result<&[u32]> {
     Ok(column.ok_or_else(|| Error::corrupt("the first column of a segment has no row numbers"))?.values())
 }
 
-/// The positions of the rows in the order of their groups, stable, and how many each group has.
-fn by_group(groups: &[KeyGroup]) -> (Vec<u32>, Vec<(KeyGroup, u32)>) {
-    let mut counts: BTreeMap<KeyGroup, u32> = BTreeMap::new();
-    groups.iter().for_each(|group| *counts.entry(*group).or_default() += 1);
-    let mut next = 0;
-    let mut starts = vec![0; counts.last_key_value().map_or(0, |(group, _)| usize::from(*group) + 1)];
-    for (group, count) in &counts {
-        starts[usize::from(*group)] = next;
-        next += count;
-    }
-    let mut order = vec![0; groups.len()];
-    for (i, group) in groups.iter().enumerate() {
-        let place = &mut starts[usize::from(*group)];
-        order[*place as usize] = i as u32;
-        *place += 1;
-    }
-    (order, counts.into_iter().collect())
+/// The key groups of a batch of [`Segment::batches`].
+pub(super) fn key_groups(batch: &RecordBatch) -> Result<&[u16]> {
+    let column = batch.column(1).as_primitive_opt::<UInt16Type>();
+    Ok(column.ok_or_else(|| Error::corrupt("the second column of a segment has no key groups"))?.values())
 }
 
-fn numbered(numbers: Vec<u32>, columns: Vec<ArrayRef>) -> Result<RecordBatch> {
-    let field = |(i, c): (usize, &ArrayRef)| Field::new(format!("c{i}"), c.data_type().clone(), true);
-    let mut fields = vec![Field::new("row", DataType::UInt32, false)];
-    fields.extend(columns.iter().enumerate().map(field));
-    let mut all: Vec<ArrayRef> = vec![Arc::new(UInt32Array::from(numbers))];
-    all.extend(columns);
-    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), all)?)
+/// How many rows each group has.
+fn counted(groups: &[KeyGroup]) -> Vec<(KeyGroup, u32)> {
+    let mut counts = vec![0u32; groups.iter().max().map_or(0, |group| usize::from(*group) + 1)];
+    groups.iter().for_each(|group| counts[usize::from(*group)] += 1);
+    counts.into_iter().enumerate().filter(|(_, rows)| *rows > 0).map(|(group, rows)| (group as KeyGroup, rows)).collect()
 }
 
 type Header = (SegmentKind, Vec<u32>, Vec<(KeyGroup, u32)>, usize);

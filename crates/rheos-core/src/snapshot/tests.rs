@@ -16,9 +16,8 @@ fn column(values: &[i64]) -> ArrayRef {
 fn segment(kind: SegmentKind, removed: &[u32], rows: &[(u32, KeyGroup, i64)]) -> Segment {
     let numbers: Vec<u32> = rows.iter().map(|r| r.0).collect();
     let groups: Vec<KeyGroup> = rows.iter().map(|r| r.1).collect();
-    let value = |number: &u32| rows.iter().find(|r| r.0 == *number).unwrap().2;
-    Segment::new(kind, removed.to_vec(), &numbers, &groups, |numbers| Ok(vec![column(&numbers.iter().map(value).collect::<Vec<_>>())]))
-        .unwrap()
+    let values: Vec<i64> = rows.iter().map(|r| r.2).collect();
+    Segment::new(kind, removed.to_vec(), numbers, groups, vec![column(&values)]).unwrap()
 }
 
 fn values(snapshot: &OperatorSnapshot, name: &str) -> Vec<i64> {

@@ -226,8 +226,8 @@ impl Slotted for Done<'_> {
         self.first[key as usize] == PUT_OUT
     }
 
-    fn key_groups(&mut self, keys: &[Slot], group_count: u32) -> Result<Vec<KeyGroup>> {
-        snapshot::key_groups(&self.keys.keys(keys)?, keys.len(), group_count)
+    fn key_groups(&self, columns: &[ArrayRef], rows: usize, group_count: u32) -> Result<Vec<KeyGroup>> {
+        snapshot::key_groups(&columns[..self.keys.types().len()], rows, group_count)
     }
 
     fn columns(&mut self, keys: &[Slot]) -> Result<Vec<ArrayRef>> {

@@ -52,8 +52,9 @@ impl Slotted for Content<'_> {
         piece.and_then(|p| p.owners.get(place.offset as usize)) == Some(&slot)
     }
 
-    fn key_groups(&mut self, slots: &[Slot], group_count: u32) -> Result<Vec<KeyGroup>> {
-        snapshot::key_groups(&self.rows.gather(self.keys, slots)?, slots.len(), group_count)
+    fn key_groups(&self, columns: &[ArrayRef], rows: usize, group_count: u32) -> Result<Vec<KeyGroup>> {
+        let keys: Vec<ArrayRef> = self.keys.iter().map(|k| columns[*k].clone()).collect();
+        snapshot::key_groups(&keys, rows, group_count)
     }
 
     fn columns(&mut self, slots: &[Slot]) -> Result<Vec<ArrayRef>> {

@@ -350,8 +350,8 @@ impl<V: SessionValues> Slotted for Sessions<V> {
         self.slots.is_used(slot)
     }
 
-    fn key_groups(&mut self, slots: &[Slot], group_count: u32) -> Result<Vec<KeyGroup>> {
-        snapshot::key_groups(&self.keys(slots)?, slots.len(), group_count)
+    fn key_groups(&self, columns: &[ArrayRef], rows: usize, group_count: u32) -> Result<Vec<KeyGroup>> {
+        snapshot::key_groups(&columns[..self.keys.types().len()], rows, group_count)
     }
 
     fn columns(&mut self, slots: &[Slot]) -> Result<Vec<ArrayRef>> {

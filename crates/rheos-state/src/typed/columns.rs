@@ -8,7 +8,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Builder, LargeBinaryBuilder, UInt64Builder};
+use arrow::array::{ArrayRef, AsArray, Int64Builder, LargeBinaryBuilder, UInt64Builder};
+use arrow::datatypes::UInt64Type;
 use rheos_core::Result;
 use rheos_core::key_group::{KeyGroup, key_group};
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
@@ -55,8 +56,9 @@ impl<E, H: Fn(&E) -> u64, W: Fn(&E, &mut PartWriter<'_>) -> Result<()>> Slotted 
         self.rows.get(slot).is_some() && !self.rows.expiry.is_expired(slot)
     }
 
-    fn key_groups(&mut self, slots: &[Slot], group_count: u32) -> Result<Vec<KeyGroup>> {
-        Ok(slots.iter().filter_map(|slot| self.rows.get(*slot)).map(|entry| key_group((self.hash)(entry), group_count)).collect())
+    fn key_groups(&self, columns: &[ArrayRef], _: usize, group_count: u32) -> Result<Vec<KeyGroup>> {
+        let hashes = columns[0].as_primitive::<UInt64Type>().values();
+        Ok(hashes.iter().map(|hash| key_group(*hash, group_count)).collect())
     }
 
     fn columns(&mut self, slots: &[Slot]) -> Result<Vec<ArrayRef>> {

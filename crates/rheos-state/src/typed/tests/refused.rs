@@ -53,7 +53,7 @@ fn values_and_keys_of_another_type_are_refused_by_name() {
 fn state_that_is_not_typed_is_refused() {
     let column: ArrayRef = Arc::new(Int64Array::from(vec![1]));
     let mut snapshot = OperatorSnapshot::new();
-    snapshot.put_keyed("names", Segment::base(&[1], &[column]).unwrap());
+    snapshot.put_keyed("names", Segment::base(vec![1], vec![column]).unwrap());
     let error = refusal!(ValueState<u8, u64>, snapshot);
     assert_eq!(error, "state 'names': state of columns (Int64) cannot become state of columns (UInt64, LargeBinary, LargeBinary)");
     let mut snapshot = OperatorSnapshot::new();
