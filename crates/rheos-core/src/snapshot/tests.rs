@@ -1,3 +1,5 @@
+//! Segments, chains and how state is given out.
+
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Int64Array};
