@@ -1,3 +1,5 @@
+//! A folder of snapshots read, and damage found.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
