@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::barrier::CheckpointKind;
 use crate::coordinator::ending::Gone;
 use crate::coordinator::requests::{Purpose, Request, TRIES};
-use crate::coordinator::{Action, CheckpointStats, JobEnd, JobMaster, Phase, Recovery, StorageOp, StorageOutcome};
+use crate::coordinator::{Action, CheckpointStats, JobEnd, JobMaster, Phase, StorageOp, StorageOutcome};
 use crate::log::{Appended, Occupant, Record};
 use crate::manifest::Manifest;
 
@@ -103,22 +103,10 @@ impl JobMaster {
         if let Some(log) = &mut self.log {
             log.retained.insert(log.appender.position() - 1, &manifest, std::mem::take(&mut log.contested));
         }
-        self.settle_for_good(&manifest);
+        self.unsettled = None;
         self.covered.clear();
         self.covered.extend(&manifest.tokens);
         self.latest = Some(manifest);
-    }
-
-    /// The position is taken by this manifest, so no other that was to stand there ever will: what those of attempts that are gone had
-    /// promised is thrown away.
-    fn settle_for_good(&mut self, manifest: &Manifest) {
-        let Some(mut tokens) = self.unsettled.take() else { return };
-        tokens.remove(&manifest.tokens);
-        tokens.remove(self.uncovered.iter());
-        // With rollback recovery they have been committed.
-        if !tokens.is_empty() && self.config.recovery != Recovery::Rollback {
-            self.actions.push(Action::Abort { tokens: tokens.to_vec() });
-        }
     }
 
     fn manifest_durable(&mut self) {
