@@ -72,10 +72,16 @@ impl Storage {
         Ok((outcome, None))
     }
 
-    /// Somebody deletes the record of the oldest savepoint, unless it is the latest snapshot.
+    /// Somebody deletes the record of the oldest savepoint, unless it is the latest snapshot, or stands right before a claim: its place
+    /// may still be wanted by the coordinator that wrote it (docs/checkpoint-format.md, 2.6).
     pub(crate) fn delete_savepoint(&mut self) {
         let latest = self.manifests.keys().next_back().copied();
-        let oldest = self.manifests.iter().find(|(p, m)| m.kind == CheckpointKind::Savepoint && Some(**p) != latest).map(|(p, _)| *p);
+        let is_claim = |position| {
+            let name = record_name(position);
+            self.files.get(&name).is_some_and(|bytes| matches!(Record::decode(&name, bytes), Ok(Record::Claim(_))))
+        };
+        let is_free = |p: u64, m: &Manifest| m.kind == CheckpointKind::Savepoint && Some(p) != latest && !is_claim(p + 1);
+        let oldest = self.manifests.iter().find(|(p, m)| is_free(**p, m)).map(|(p, _)| *p);
         if let Some(position) = oldest {
             self.manifests.remove(&position);
             self.files.remove(&record_name(position));

@@ -80,9 +80,9 @@ pub trait SinkFactory: Send + Sync {
     /// A writer for one subtask.
     fn writer(&self, table: &TableSpec, context: &OperatorContext) -> Result<Box<dyn Sink>>;
 
-    /// Throws away what earlier processes prepared for the sink `uid` of the job with the id `job`, and never named in a snapshot that
-    /// counts. Called once, before the first attempt of a process, when all that is to be committed has been: what a later
-    /// attempt finds there may still be committed.
+    /// Throws away what was prepared for the sink `uid` of the job with the id `job` and has not been committed. Called before the first
+    /// attempt of a process, when all that is to be committed has been (what a later attempt finds there may still be committed),
+    /// and when the job has finished.
     fn clean_up(&self, table: &TableSpec, uid: &str, job: &str) -> Result<()> {
         let _ = (table, uid, job);
         Ok(())

@@ -93,6 +93,22 @@ impl LocalWorkers {
         self.0.parts.storage.is_some()
     }
 
+    /// The job has finished and all its output is visible: whatever else its attempts prepared will never be.
+    pub(crate) async fn leave_clean(&self) {
+        if self.0.parts.job_id.is_empty() {
+            return;
+        }
+        self.0.publisher.settled().await;
+        let workers = self.clone();
+        let cleaned = tokio::task::spawn_blocking(move || {
+            let JobParts { graph, registry, job_id, .. } = &workers.0.parts;
+            clean_up(&graph.job, registry, job_id)
+        });
+        if let Ok(Err(error)) = cleaned.await {
+            tracing::warn!(%error, "what failed attempts left at the sinks stays there");
+        }
+    }
+
     /// Why the last attempt failed.
     pub(crate) fn take_failure(&self) -> Option<Error> {
         lock(&self.0.failure).take()

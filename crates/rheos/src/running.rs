@@ -130,12 +130,16 @@ impl Running {
         let master = JobMaster::new(config, subtasks(&tasks));
         let clock = Arc::clone(&env.clock);
         runtime.spawn(async move {
-            let run = rheos_coordinator::run(master, Arc::new(workers), storage, clock, notes, asked);
+            let run = rheos_coordinator::run(master, Arc::new(workers.clone()), storage, clock, notes, asked);
             // Whoever waits must hear of the end, whatever happens.
             let how = AssertUnwindSafe(run)
                 .catch_unwind()
                 .await
                 .unwrap_or_else(|_| coordinator::JobEnd::Failed { message: "the coordinator of the job panicked".into() });
+            if how == coordinator::JobEnd::Finished {
+                workers.leave_clean().await;
+            }
+            drop(workers);
             *end.how.lock().unwrap_or_else(PoisonError::into_inner) = Some(how);
             end.is_there.notify_all();
         });

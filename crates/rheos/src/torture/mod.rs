@@ -4,7 +4,7 @@
 //! 1. [`torture`] runs a job as child processes, its lives ([`Life`]), whose commands the caller makes: `rheos run`, or a program
 //!    of one's own. A [`Witness`] in each of them says on standard error what happens.
 //! 2. [`Output`] reads what became visible.
-//! 3. [`compare`] says which rows are lost, duplicated or changed, and [`Report`] whether that is what was promised.
+//! 3. [`compare()`] says which rows are lost, duplicated or changed, and [`Report`] whether that is what was promised.
 
 mod compare;
 mod life;
