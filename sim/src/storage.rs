@@ -80,7 +80,7 @@ impl Storage {
             let name = record_name(position);
             self.files.get(&name).is_some_and(|bytes| matches!(Record::decode(&name, bytes), Ok(Record::Claim(_))))
         };
-        let is_free = |p: u64, m: &Manifest| m.kind == CheckpointKind::Savepoint && Some(p) != latest && !is_claim(p + 1);
+        let is_free = |p: u64, m: &Named| m.kind == CheckpointKind::Savepoint && Some(p) != latest && !is_claim(p + 1);
         let oldest = self.manifests.iter().find(|(p, m)| is_free(**p, m)).map(|(p, _)| *p);
         if let Some(position) = oldest {
             self.manifests.remove(&position);
