@@ -58,9 +58,9 @@ fn details_tell_bases_from_deltas() {
     let (_root, job) = copied();
     let details = show(job.join("log/00000000000000000004.json").to_str().unwrap(), &StorageOptions::new()).unwrap();
     let groups = details.states.iter().find(|s| s.state.as_deref() == Some("groups")).unwrap();
-    assert_eq!((groups.kind, groups.base_rows, groups.delta_rows, groups.removed, groups.segments), (Some("keyed"), 267, 522, 0, 3));
+    assert_eq!((groups.kind, groups.base_rows, groups.delta_rows, groups.removed, groups.segments), (Some("keyed"), 267, 524, 0, 3));
     assert_eq!((details.snapshot.epoch, details.files, details.splits.len(), details.tokens.len()), (3, 3, 1, 1));
-    assert_eq!(details.splits[0].split.position["next"], 789);
+    assert_eq!(details.splits[0].split.position["next"], 791);
     let latest = show(job.to_str().unwrap(), &StorageOptions::new()).unwrap();
     assert_eq!(latest.snapshot.kind, CheckpointKind::Savepoint);
 }
