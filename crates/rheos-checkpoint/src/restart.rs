@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use rheos_core::time::TimestampMs;
+use serde::{Deserialize, Serialize};
 
 /// When a job is started again after a failure.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum RestartStrategy {
     /// Never.
     None,

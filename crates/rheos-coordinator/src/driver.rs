@@ -91,7 +91,7 @@ fn carry_out(
         Action::Deploy { attempt, generation, restore } => {
             let from = if let Restore::From(manifest) = &restore { Some(manifest.epoch) } else { None };
             observer.note(Note::Running { from });
-            workers.deploy(attempt, generation, restore, events.clone());
+            workers.deploy(attempt, 0, generation, restore, events.clone());
         }
         Action::Trigger { attempt, barrier, stop, .. } => workers.trigger(attempt, barrier, stop),
         Action::Completed { attempt, epoch } => workers.completed(attempt, epoch),

@@ -12,7 +12,7 @@ pub type EventSender = mpsc::UnboundedSender<Event>;
 /// Runs the subtasks of a job, here or elsewhere. No call waits: what comes of it is told by events.
 pub trait Workers: Send + Sync {
     /// Starts an attempt. Every attempt is told to have stopped some time, also one that could not be started.
-    fn deploy(&self, attempt: Attempt, generation: u64, restore: Restore, events: EventSender);
+    fn deploy(&self, attempt: Attempt, region: usize, generation: u64, restore: Restore, events: EventSender);
 
     /// Puts a barrier in at the sources; they give no rows after it where `stop` says so.
     fn trigger(&self, attempt: Attempt, barrier: Barrier, stop: bool);

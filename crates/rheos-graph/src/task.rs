@@ -94,14 +94,14 @@ fn chained_input(job: &JobGraph, node: NodeId) -> Option<NodeId> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use rheos_core::changelog::ChangelogMode;
     use serde_json::Value;
 
     use super::*;
     use crate::job::{KeySpec, Node};
 
-    fn job(parallelism: usize) -> JobGraph {
+    pub(crate) fn job(parallelism: usize) -> JobGraph {
         let mut job = JobGraph::new("test");
         for name in ["a", "b", "c", "d"] {
             job.add(Node {

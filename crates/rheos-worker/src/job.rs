@@ -8,42 +8,66 @@ use rheos_core::Result;
 use rheos_core::element::{Barrier, Epoch};
 use rheos_core::env::Env;
 use rheos_core::registry::Registry;
-use rheos_graph::{TaskGraph, TaskId};
+use rheos_graph::{JobMetrics, TaskGraph, TaskId};
 use tokio::sync::{mpsc, watch};
 
 use crate::control::{Command, Controls};
-use crate::metrics::{JobMetrics, TaskMeters};
+use crate::metrics::TaskMeters;
 use crate::options::RuntimeOptions;
 use crate::pool::TaskPool;
 use crate::report::{Reports, TaskEvent, tell};
 use crate::restore::Beginning;
+use crate::share::Share;
 use crate::subtask::SubtaskEnd;
 use crate::wiring::{Wired, WiredSubtask, wire};
 
-/// Runs all subtasks of a job in this process.
-pub struct LocalJob;
+/// What an attempt is made of.
+pub struct Blueprint<'a> {
+    /// The job.
+    pub graph: &'a TaskGraph,
+    /// Who makes what it names.
+    pub registry: &'a Registry,
+    /// The process.
+    pub env: &'a Env,
+    /// How much is kept, and handed on at a time.
+    pub options: &'a RuntimeOptions,
+    /// Which part of it runs here.
+    pub share: &'a Share,
+    /// Where it begins.
+    pub beginning: &'a Beginning,
+}
 
-impl LocalJob {
-    /// Makes everything that the graph asks for and starts it on `pool`. An error here means that nothing has run; what happens later
-    /// is told by the events, the last of which is [`TaskEvent::Stopped`]. The pool must outlive the job.
-    pub fn start(
-        graph: &TaskGraph,
-        registry: &Registry,
-        env: &Env,
-        options: &RuntimeOptions,
-        pool: &TaskPool,
-        beginning: &Beginning,
-    ) -> Result<(JobHandle, mpsc::UnboundedReceiver<TaskEvent>)> {
+/// Subtasks that are ready to run, their channels joined.
+pub struct PreparedJob {
+    subtasks: Vec<WiredSubtask>,
+    reports: Reports,
+    events: mpsc::UnboundedReceiver<TaskEvent>,
+    cancelled: watch::Receiver<bool>,
+}
+
+impl PreparedJob {
+    /// Makes everything that the attempt needs here. Nothing runs yet, but the handle can be told of snapshots already.
+    pub fn new(blueprint: &Blueprint<'_>, pool: &TaskPool) -> Result<(PreparedJob, JobHandle)> {
         // Connectors may want the runtime that drives what they await while they are made.
         let _entered = pool.runtime().enter();
         let (reports, events) = mpsc::unbounded_channel();
-        let Wired { subtasks, meters } = wire(graph, registry, env, options, beginning, &reports)?;
+        let Wired { subtasks, meters } = wire(blueprint, &reports)?;
         let (cancel, cancelled) = watch::channel(false);
+        let controls = subtasks.iter().map(|s| ((s.task, s.index), (s.is_source, s.controls.clone()))).collect();
+        let wants_full = subtasks.iter().map(|s| ((s.task, s.index), Arc::clone(&s.wants_full))).collect();
+        Ok((PreparedJob { subtasks, reports, events, cancelled }, JobHandle { meters, controls, wants_full, cancel }))
+    }
+
+    /// Says true when the attempt was cancelled.
+    pub(crate) fn cancelled(&self) -> watch::Receiver<bool> {
+        self.cancelled.clone()
+    }
+
+    /// Starts it on `pool`, which must outlive it. What happens is told by the events, the last of which is [`TaskEvent::Stopped`].
+    pub fn start(self, pool: &TaskPool) -> mpsc::UnboundedReceiver<TaskEvent> {
+        let PreparedJob { subtasks, reports, events, cancelled } = self;
         let left = Arc::new(AtomicUsize::new(subtasks.len()));
-        let (mut controls, mut wants_full) = (BTreeMap::new(), BTreeMap::new());
-        for WiredSubtask { task, index, is_source, subtask, controls: told, wants_full: flag } in subtasks {
-            controls.insert((task, index), (is_source, told));
-            wants_full.insert((task, index), flag);
+        for WiredSubtask { subtask, .. } in subtasks {
             let (cancelled, reports) = (cancelled.clone(), reports.clone());
             let gone = Gone { left: Arc::clone(&left), reports: reports.clone() };
             pool.spawn(async move {
@@ -55,7 +79,7 @@ impl LocalJob {
                 drop(gone);
             });
         }
-        Ok((JobHandle { meters, controls, wants_full, cancel }, events))
+        events
     }
 }
 

@@ -1,11 +1,12 @@
 //! Reads a snapshot: files fetched and checked, made into what subtasks begin with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use rheos_checkpoint::{DataHandle, InFlight, Manifest};
+use rheos_core::key_group::KeyGroup;
 use rheos_core::snapshot::{OperatorSnapshot, Segment};
 use rheos_core::storage::Storage;
 use rheos_core::{Batch, Error, Result, batch_bytes};
@@ -16,8 +17,22 @@ use crate::store::blocking;
 /// How many files are read at a time.
 const FILES_AT_A_TIME: usize = 8;
 
-/// The state that a manifest names, from the storage that holds its files.
-pub async fn load(storage: &Arc<dyn Storage>, manifest: &Manifest) -> Result<RestoredState> {
+/// The state that a manifest names, from the storage that holds its files. Of keyed state only those instances are read of which
+/// `wants` wants some key groups; it is asked with the uid of the operator.
+pub async fn load(
+    storage: &Arc<dyn Storage>,
+    manifest: &Manifest,
+    wants: impl Fn(&str, &BTreeSet<KeyGroup>) -> bool,
+) -> Result<RestoredState> {
+    let mut manifest = manifest.clone();
+    for (uid, operator) in &mut manifest.operators {
+        for subtask in operator.subtasks.values_mut() {
+            subtask.keyed.retain(|_, chain| {
+                let groups = chain.iter().flat_map(|segment| &segment.key_groups).map(|(group, _)| *group).collect();
+                wants(uid, &groups)
+            });
+        }
+    }
     let mut handles: BTreeMap<&str, &DataHandle> = BTreeMap::new();
     for handle in manifest.handles() {
         if let DataHandle::File { name, .. } = handle {
@@ -37,7 +52,7 @@ pub async fn load(storage: &Arc<dyn Storage>, manifest: &Manifest) -> Result<Res
     let fetches: Vec<_> = handles.into_iter().map(fetch).collect();
     let files: BTreeMap<String, Bytes> = stream::iter(fetches).buffer_unordered(FILES_AT_A_TIME).try_collect().await?;
     let state = RestoredState { epoch: manifest.epoch, ..RestoredState::default() };
-    read(state, manifest, &files).map_err(|e| e.context(format!("the snapshot of epoch {}", manifest.epoch)))
+    read(state, &manifest, &files).map_err(|e| e.context(format!("the snapshot of epoch {}", manifest.epoch)))
 }
 
 fn read(mut state: RestoredState, manifest: &Manifest, files: &BTreeMap<String, Bytes>) -> Result<RestoredState> {

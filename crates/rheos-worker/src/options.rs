@@ -3,6 +3,9 @@
 use rheos_core::collector::DEFAULT_COLLECTOR_ROWS;
 use rheos_exchange::{ChannelLimits, CoalesceLimits};
 
+/// The least that a channel may hold, whatever the budget: below, batches would go one at a time.
+const LEAST_CHANNEL_BYTES: usize = 128 << 10;
+
 /// How much is kept, and handed on at a time, by the tasks of a job.
 #[derive(Debug, Clone)]
 pub struct RuntimeOptions {
@@ -10,6 +13,9 @@ pub struct RuntimeOptions {
     pub job_id: String,
     /// What waits in each channel at most.
     pub channel: ChannelLimits,
+    /// What the channels of the job may hold together in this process, in bytes: each gets its share, but 128 KiB at least, and at
+    /// most `channel`. A channel may exceed its share by one batch.
+    pub buffer_bytes: usize,
     /// Up to which size small pieces are joined before they are sent.
     pub coalesce: CoalesceLimits,
     /// How many rows a source is asked for at a time.
@@ -18,14 +24,35 @@ pub struct RuntimeOptions {
     pub collector_rows: usize,
 }
 
+impl RuntimeOptions {
+    /// The limits of each channel of a job that has so many ends of channels in this process.
+    pub(crate) fn channel_limits(&self, ends: usize) -> ChannelLimits {
+        let share = (self.buffer_bytes / ends.max(1)).max(LEAST_CHANNEL_BYTES);
+        ChannelLimits { bytes: self.channel.bytes.min(share), rows: self.channel.rows }
+    }
+}
+
 impl Default for RuntimeOptions {
     fn default() -> Self {
         RuntimeOptions {
             job_id: String::new(),
             channel: ChannelLimits::default(),
+            buffer_bytes: 512 << 20,
             coalesce: CoalesceLimits::default(),
             source_batch_rows: 8192,
             collector_rows: DEFAULT_COLLECTOR_ROWS,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_channels_share_the_budget_and_few_have_their_limit() {
+        let options = RuntimeOptions { buffer_bytes: 64 << 20, ..RuntimeOptions::default() };
+        let bytes = [1, 64, 10_000].map(|ends| options.channel_limits(ends).bytes);
+        assert_eq!(bytes, [4 << 20, 1 << 20, 128 << 10]);
     }
 }

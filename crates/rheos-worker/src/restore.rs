@@ -1,24 +1,25 @@
 //! What an attempt begins with: nothing, or the state of a snapshot given out to the subtasks of now.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rheos_core::element::Epoch;
 use rheos_core::key_group::{KeySelector, key_group};
 use rheos_core::routing::RoutingTable;
 use rheos_core::snapshot::OperatorSnapshot;
+use rheos_core::source::Split;
 use rheos_core::{Batch, Error, Result};
-use rheos_graph::{Edge, Node, Partitioning, TaskSpec};
+use rheos_graph::{Edge, Node, NodeId, Partitioning, TaskSpec};
 
-/// Where a job begins.
+use crate::splits::Splits;
+
+/// Where an attempt begins.
 #[derive(Debug, Default)]
-pub enum Beginning {
-    /// At the beginning of its input, without state.
-    #[default]
-    Fresh,
-    /// Without state, and with sources that skip what their input holds by now.
-    EndOfInput,
-    /// Where a snapshot was taken.
-    Restored(RestoredState),
+pub struct Beginning {
+    /// What a snapshot holds; `None`: nothing.
+    pub state: Option<RestoredState>,
+    /// The splits of the sources that it holds nothing of.
+    pub splits: Arc<Splits>,
 }
 
 /// A snapshot, read.
@@ -51,18 +52,30 @@ pub struct RestoredRows {
 pub(crate) type KeyOf<'a> = dyn Fn(&Edge) -> Result<Option<Box<dyn KeySelector>>> + 'a;
 
 impl Beginning {
+    /// At the beginning of the input.
+    pub fn fresh(splits: impl Into<Arc<Splits>>) -> Beginning {
+        Beginning { state: None, splits: splits.into() }
+    }
+
+    /// Where a snapshot was taken.
+    pub fn restored(state: RestoredState, splits: impl Into<Arc<Splits>>) -> Beginning {
+        Beginning { state: Some(state), splits: splits.into() }
+    }
+
+    /// The splits of an instance of a source that has no state.
+    pub(crate) fn splits(&self, node: NodeId, index: usize) -> Result<Vec<Split>> {
+        let of_node = self.splits.get(&node).and_then(|of| of.get(index));
+        of_node.cloned().ok_or_else(|| Error::bug(format!("nobody has found the splits of source {node}, instance {index}")))
+    }
+
     /// The epoch that was the last before.
     pub(crate) fn epoch(&self) -> Epoch {
-        match self {
-            Beginning::Restored(state) => state.epoch,
-            _ => 0,
-        }
+        self.state.as_ref().map_or(0, |state| state.epoch)
     }
 
     /// The share of instance `index` of an operator in its state.
     pub(crate) fn state(&self, node: &Node, task: &TaskSpec, index: usize) -> Option<OperatorSnapshot> {
-        let Beginning::Restored(state) = self else { return None };
-        let all = state.operators.get(&node.uid)?;
+        let all = self.state.as_ref()?.operators.get(&node.uid)?;
         Some(OperatorSnapshot::redistribute(all, index, task.parallelism, task.routing.groups_of(index)))
     }
 
@@ -75,7 +88,7 @@ impl Beginning {
         index: usize,
         key: &KeyOf<'_>,
     ) -> Result<Vec<(usize, Batch)>> {
-        let Beginning::Restored(state) = self else { return Ok(Vec::new()) };
+        let Some(state) = &self.state else { return Ok(Vec::new()) };
         let mut mine = Vec::new();
         for (i, rows) in state.in_flight.iter().filter(|rows| rows.to == node.uid).enumerate() {
             let edge = edges.iter().find(|(edge, from)| edge.port == rows.port && *from == rows.from).map(|(edge, _)| *edge);

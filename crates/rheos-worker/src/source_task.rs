@@ -20,10 +20,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::chain::{Call, Chain, label};
 use crate::control::{Command, Mailbox};
-use crate::inbox_task::Snapshots;
 use crate::output::{Output, Stop};
 use crate::part::TakenPart;
 use crate::report::{TaskEvent, tell};
+use crate::snapshots::Snapshots;
 use crate::split_watermarks::{RowMark, SplitWatermarks};
 use crate::urgency::Urgency;
 

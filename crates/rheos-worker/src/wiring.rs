@@ -1,8 +1,6 @@
 //! From a task graph to subtasks that are ready to run: instances made, channels joined.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -14,21 +12,24 @@ use rheos_core::metrics::{OperatorMetrics, TaskMetrics};
 use rheos_core::operator::{OperatorContext, SubtaskInfo};
 use rheos_core::registry::Registry;
 use rheos_core::sink::SinkFactory;
-use rheos_core::source::{SourceFactory, Split, assign_splits};
+use rheos_core::source::SourceFactory;
 use rheos_core::time::WatermarkMerger;
 use rheos_core::{Batch, Error, Result};
-use rheos_exchange::{Inbox, OutEdge, Outbox, Partitioner, Sender};
-use rheos_graph::{Edge, KeySpec, Node, NodeId, NodeKind, Partitioning, TaskEdge, TaskGraph, TaskId, TaskSpec, WatermarkSpec};
+use rheos_exchange::{Inbox, OutEdge, Outbox, Partitioner};
+use rheos_graph::{Edge, KeySpec, Node, NodeKind, Partitioning, TaskEdge, TaskGraph, TaskId, TaskSpec, WatermarkSpec};
 
 use crate::chain::Chain;
+use crate::channels::{Channels, Senders, channels};
 use crate::control::{Controls, mailbox};
-use crate::inbox_task::{InboxTask, Snapshots};
+use crate::inbox_task::InboxTask;
+use crate::job::Blueprint;
 use crate::metrics::{OperatorMeters, TaskMeters};
 use crate::options::RuntimeOptions;
 use crate::output::Output;
 use crate::part::{Origins, Recorded};
 use crate::report::Reports;
 use crate::restore::Beginning;
+use crate::snapshots::Snapshots;
 use crate::source_task::{Reading, Rest, SourceTask, StoredSplit};
 use crate::split_watermarks::SplitWatermarks;
 use crate::subtask::Subtask;
@@ -50,23 +51,17 @@ pub(crate) struct WiredSubtask {
 }
 
 /// Makes all instances and joins them.
-pub(crate) fn wire(
-    graph: &TaskGraph,
-    registry: &Registry,
-    env: &Env,
-    options: &RuntimeOptions,
-    beginning: &Beginning,
-    reports: &Reports,
-) -> Result<Wired> {
-    let mut wiring = Wiring { graph, registry, env, options, beginning, reports, splits: BTreeMap::new() };
+pub(crate) fn wire(blueprint: &Blueprint<'_>, reports: &Reports) -> Result<Wired> {
+    let Blueprint { graph, registry, env, options, share, beginning } = *blueprint;
+    let mut wiring = Wiring { graph, registry, env, options, beginning, reports };
     let metrics: Vec<Vec<Arc<TaskMetrics>>> =
         graph.tasks.iter().map(|t| (0..t.parallelism).map(|_| Arc::new(TaskMetrics::default())).collect()).collect();
-    let Channels { mut inboxes, mut senders } = wiring.channels(&metrics)?;
+    let Channels { mut inboxes, mut senders } = channels(graph, share, options, &metrics)?;
     let mut wired = Wired { subtasks: Vec::new(), meters: Vec::new() };
     for task in &graph.tasks {
-        for (index, task_metrics) in metrics[task.id].iter().enumerate() {
+        for (index, task_metrics) in metrics[task.id].iter().enumerate().filter(|(index, _)| share.is_here(task.id, *index)) {
             let (outbox, outputs) = wiring.outbox(task, index, &mut senders, task_metrics)?;
-            let (inbox, inputs) = match inboxes[task.id].get_mut(index).and_then(Option::take) {
+            let (inbox, inputs) = match inboxes.remove(&(task.id, index)) {
                 Some((inbox, inputs)) => (Some(inbox), inputs),
                 None => (None, Vec::new()),
             };
@@ -81,19 +76,6 @@ pub(crate) fn wire(
     Ok(wired)
 }
 
-/// An inbox, with the edge and the sending instance of each channel.
-type NewInbox = (Inbox, Vec<(usize, usize)>);
-
-/// The ends of all channels.
-struct Channels {
-    /// By task and instance.
-    inboxes: Vec<Vec<Option<NewInbox>>>,
-    senders: Senders,
-}
-
-/// The senders of each edge, by sending subtask, in the order of the receiving subtasks.
-type Senders = Vec<Vec<Vec<Sender>>>;
-
 struct Wiring<'a> {
     graph: &'a TaskGraph,
     registry: &'a Registry,
@@ -101,58 +83,14 @@ struct Wiring<'a> {
     options: &'a RuntimeOptions,
     beginning: &'a Beginning,
     reports: &'a Reports,
-    /// The splits of each source node by subtask, found when its first subtask is made.
-    splits: BTreeMap<NodeId, Vec<Vec<Split>>>,
 }
 
 impl Wiring<'_> {
-    /// Which sending subtasks have a channel to subtask `to` of the receiving task.
-    fn channel_senders(&self, from: TaskId, to: usize, partitioning: &Partitioning) -> std::ops::Range<usize> {
-        match partitioning {
-            Partitioning::Forward => to..to + 1,
-            _ => 0..self.graph.tasks[from].parallelism,
-        }
-    }
-
-    /// An inbox for each subtask that has inputs, and the senders into it.
-    fn channels(&self, metrics: &[Vec<Arc<TaskMetrics>>]) -> Result<Channels> {
-        let graph = self.graph;
-        let mut senders: Senders = graph.edges.iter().map(|e| (0..graph.tasks[e.from].parallelism).map(|_| Vec::new()).collect()).collect();
-        let mut inboxes = Vec::with_capacity(graph.tasks.len());
-        for task in &graph.tasks {
-            let mut of_task = Vec::with_capacity(task.parallelism);
-            for (index, task_metrics) in metrics[task.id].iter().enumerate() {
-                // The edge, its port and the sending subtask of each channel.
-                let mut channels = Vec::new();
-                for (e, edge) in graph.edges.iter().enumerate().filter(|(_, e)| e.to == task.id) {
-                    let from = graph.tasks[edge.from].parallelism;
-                    if edge.partitioning == Partitioning::Forward && from != task.parallelism {
-                        return Err(Error::bug(format!("a forward edge from {from} to {} subtasks", task.parallelism)));
-                    }
-                    channels.extend(self.channel_senders(edge.from, index, &edge.partitioning).map(|sender| (e, edge.port, sender)));
-                }
-                if channels.is_empty() {
-                    of_task.push(None);
-                    continue;
-                }
-                let ports = channels.iter().map(|(_, port, _)| *port).collect();
-                let (inbox, ends) = Inbox::new(ports, self.options.channel, Arc::clone(task_metrics));
-                let origins = channels.iter().map(|(edge, _, sender)| (*edge, *sender)).collect();
-                for ((edge, _, sender), end) in channels.into_iter().zip(ends) {
-                    senders[edge][sender].push(end);
-                }
-                of_task.push(Some((inbox, origins)));
-            }
-            inboxes.push(of_task);
-        }
-        Ok(Channels { inboxes, senders })
-    }
-
     fn outbox(&self, task: &TaskSpec, index: usize, senders: &mut Senders, metrics: &Arc<TaskMetrics>) -> Result<(Outbox, Vec<usize>)> {
         let (mut edges, mut origins) = (Vec::new(), Vec::new());
         for (e, edge) in self.graph.edges.iter().enumerate().filter(|(_, e)| e.from == task.id) {
             origins.push(e);
-            let ends = std::mem::take(&mut senders[e][index]);
+            let ends = senders.remove(&(e, index)).unwrap_or_default();
             let partitioner = match &edge.partitioning {
                 Partitioning::Forward => Partitioner::Forward,
                 Partitioning::Broadcast => Partitioner::Broadcast,
@@ -273,14 +211,12 @@ impl Wiring<'_> {
         rest: Rest,
         task: &TaskSpec,
     ) -> Result<SourceTask> {
-        let info = connector(self.registry, table)?;
-        let factory = info.source.as_ref().ok_or_else(|| {
-            Error::config(format!("table '{}' cannot be read: the connector '{}' has no source", table.name, table.connector))
-        })?;
-        let SubtaskInfo { index, parallelism, .. } = context.subtask;
+        let factory = source_factory(self.registry, table)?;
+        let index = context.subtask.index;
+        let new = |split| StoredSplit { split, watermark_ms: None, ended: false };
         let (ended, splits) = match self.beginning.state(node, task, index) {
             Some(state) => StoredSplit::all_in(&state)?.into_iter().partition(|split| split.ended),
-            None => (Vec::new(), self.new_splits(node.id, factory.as_ref(), table, parallelism, index)?),
+            None => (Vec::new(), self.beginning.splits(node.id, index)?.into_iter().map(new).collect()),
         };
         let count = splits.len();
         let generators = match watermark {
@@ -312,29 +248,6 @@ impl Wiring<'_> {
         })
     }
 
-    /// The splits of an instance of a source that has no state. They are found when the first instance asks.
-    fn new_splits(
-        &mut self,
-        node: NodeId,
-        factory: &dyn SourceFactory,
-        table: &TableSpec,
-        parallelism: usize,
-        index: usize,
-    ) -> Result<Vec<StoredSplit>> {
-        let by_subtask = match self.splits.entry(node) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => {
-                let splits = match self.beginning {
-                    Beginning::EndOfInput => factory.end_splits(table, parallelism, self.env)?,
-                    _ => factory.splits(table, parallelism)?,
-                };
-                unknown.insert(assign_splits(splits, parallelism))
-            }
-        };
-        let splits = std::mem::take(&mut by_subtask[index]);
-        Ok(splits.into_iter().map(|split| StoredSplit { split, watermark_ms: None, ended: false }).collect())
-    }
-
     fn context(&self, node: &Node, task: &TaskSpec, index: usize) -> OperatorContext {
         let parallelism = task.parallelism;
         OperatorContext {
@@ -363,6 +276,14 @@ fn connector<'a>(registry: &'a Registry, table: &TableSpec) -> Result<&'a Connec
     registry.connector(&table.connector).ok_or_else(|| {
         Error::config(format!("table '{}' wants the connector '{}', which this binary does not have", table.name, table.connector))
     })
+}
+
+/// Who finds the splits of a source table and makes its readers.
+pub(crate) fn source_factory<'a>(registry: &'a Registry, table: &TableSpec) -> Result<&'a Arc<dyn SourceFactory>> {
+    connector(registry, table)?
+        .source
+        .as_ref()
+        .ok_or_else(|| Error::config(format!("table '{}' cannot be read: the connector '{}' has no source", table.name, table.connector)))
 }
 
 /// Who makes the writers and the committer of a sink table.

@@ -12,15 +12,15 @@ use rheos_coordinator::{Note, Observer, Request};
 use rheos_core::element::Epoch;
 use rheos_core::env::Env;
 use rheos_core::storage::Storage;
-use rheos_graph::{NodeKind, TaskGraph};
+use rheos_graph::{JobMetrics, NodeKind, Regions, TaskGraph};
 use rheos_storage::{Faults, FaultyStorage};
-use rheos_worker::{JobMetrics, TaskPool, system_env};
+use rheos_worker::{JobParts, RuntimeOptions, TaskPool, system_env};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 use crate::checkpointing::{DIR, Durability};
 use crate::collect::ResultEvent;
-use crate::local::{JobParts, LocalWorkers};
+use crate::local::LocalWorkers;
 use crate::session::{Job, ResultInfo};
 use crate::start::{Silent, StartFrom, StartOptions, look, place, snapshot_at};
 use crate::{Error, Result};
@@ -111,6 +111,7 @@ impl Running {
             start,
             nonce: env.random.next_u64(),
         };
+        let storage_options = durability.storage_options.clone();
         let parts = JobParts {
             graph: Arc::clone(&tasks),
             registry: job.registry,
@@ -118,11 +119,12 @@ impl Running {
             pool: Arc::clone(&pool),
             runtime: runtime.handle().clone(),
             storage: storage.clone(),
-            storage_options: durability.storage_options.clone(),
-            faults,
+            open_storage: Arc::new(move |place: &str| rheos_storage::open(place, &storage_options)),
+            lost_replies: faults.map(|faults| (faults.lost, faults.seed)),
+            options: RuntimeOptions::default(),
             job_id: if storage.is_some() { info.id } else { String::new() },
         };
-        let workers = LocalWorkers::new(parts)?;
+        let workers = LocalWorkers::new(parts, Arc::new(Regions::of(&tasks)))?;
         let (requests, asked) = mpsc::unbounded_channel();
         let end = Arc::<End>::default();
         let notes = Arc::new(Notes { observer: options.observer.unwrap_or_else(|| Arc::new(Silent)), last: Mutex::default() });

@@ -1,5 +1,7 @@
 //! What a job's master is told before it starts.
 
+use serde::{Deserialize, Serialize};
+
 use crate::manifest::{JobInfo, Manifest};
 use crate::part::SubtaskId;
 use crate::restart::RestartStrategy;
@@ -26,7 +28,7 @@ pub struct Config {
 }
 
 /// How snapshots are taken. Names are those of Flink's options `execution.checkpointing.*`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpointing {
     /// From one trigger to the next.
     pub interval_ms: u64,
@@ -59,7 +61,7 @@ impl Default for Checkpointing {
 }
 
 /// What a failure may do to the output, by the names of the literature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Recovery {
     /// Nothing: output is made visible after the snapshot that it belongs to is complete.
     #[default]

@@ -4,7 +4,9 @@ use rheos_exchange::{ChannelLimits, CoalesceLimits};
 use serde_json::json;
 
 use super::fixtures::{Act, JobEnd, World, event};
-use crate::{TaskReport, system_env};
+use rheos_graph::TaskReport;
+
+use crate::system_env;
 
 const ROW_BYTES: i64 = 24;
 const BATCH_ROWS: u64 = 10;

@@ -16,10 +16,11 @@ use rheos_state::typed::{StateDescriptor, ValueState};
 use super::fixtures::{Event, RunningCount, event};
 use crate::chain::Chain;
 use crate::control::mailbox;
-use crate::inbox_task::{InboxTask, Snapshots};
+use crate::inbox_task::InboxTask;
 use crate::output::Output;
 use crate::part::{Origins, Recorded, TakenPart};
 use crate::report::TaskEvent;
+use crate::snapshots::Snapshots;
 
 fn rows(keys: &[u64]) -> Element {
     Element::Batch(RowBatch::new(keys.iter().map(|k| event(*k, 0)).collect()).into())

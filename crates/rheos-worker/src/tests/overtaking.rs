@@ -30,7 +30,8 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use crate::{Beginning, LocalJob, PartStore, RuntimeOptions, TakenPart, TaskEvent, TaskPool, load, system_env};
+use super::fixtures::start_all;
+use crate::{PartStore, RuntimeOptions, TakenPart, TaskEvent, TaskPool, load, system_env};
 
 const ROWS: i64 = 4000;
 const BATCH: i64 = 10;
@@ -200,7 +201,7 @@ async fn overtaken_and_restored(parallelism: usize) {
         ..RuntimeOptions::default()
     };
     let (graph, env) = (World::graph(2), system_env());
-    let (handle, mut events) = LocalJob::start(&graph, &world.registry, &env, &options, &world.pool, &Beginning::Fresh).unwrap();
+    let (handle, mut events) = start_all(&graph, (&world.registry, &env, &options, &world.pool), None).unwrap();
     // Until the sources wait for room.
     while handle.metrics().tasks.iter().filter(|t| t.name.starts_with("source")).any(|t| t.rows_in < 60) {
         tokio::task::yield_now().await;
@@ -258,10 +259,9 @@ async fn overtaken_and_restored(parallelism: usize) {
 
     let again = World::new();
     again.permits.add_permits(1_000_000);
-    let beginning = Beginning::Restored(load(&storage, &manifest).await.unwrap());
+    let state = load(&storage, &manifest, |_, _| true).await.unwrap();
     let graph = World::graph(parallelism);
-    let (_handle, mut events) =
-        LocalJob::start(&graph, &again.registry, &env, &RuntimeOptions::default(), &again.pool, &beginning).unwrap();
+    let (_handle, mut events) = start_all(&graph, (&again.registry, &env, &RuntimeOptions::default(), &again.pool), Some(state)).unwrap();
     while let Some(event) = events.recv().await {
         match event {
             TaskEvent::Failed { error } => panic!("{error}"),

@@ -5,7 +5,7 @@ use rheos_core::snapshot::{ListKind, OperatorSnapshot};
 use serde_json::json;
 
 use super::fixtures::{Act, JobEnd, World, event};
-use crate::{Beginning, RestoredRows, RestoredState, system_env};
+use crate::{RestoredRows, RestoredState, system_env};
 
 #[tokio::test]
 async fn rows_on_their_way_go_first_and_those_that_were_further_on_before_others() {
@@ -36,7 +36,7 @@ async fn rows_on_their_way_go_first_and_those_that_were_further_on_before_others
         operators: [(uid(source), vec![splits])].into(),
         in_flight: vec![on_the_way(source, first, 20), on_the_way(first, second, 10)],
     };
-    let job = world.start_at(&system_env(), &Beginning::Restored(state)).unwrap();
+    let job = world.start_at(&system_env(), Some(state)).unwrap();
     assert_eq!(job.wait().await.unwrap(), JobEnd::Finished);
     // Key, how often the second count has seen it, time.
     assert_eq!(world.sunk.lines_of(0), ["1:1@10", "1:2@20", "W 45", "1:3@50", "W 50", "W end"]);

@@ -3,16 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use rheos_checkpoint::coordinator::{CommitError, CommitId, Event};
-use rheos_coordinator::EventSender;
 use rheos_core::env::{Random, SplitMix64};
 use rheos_core::sink::CommitToken;
 use rheos_core::{Error, Result};
-use rheos_storage::Faults;
-use rheos_worker::Committers;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::local::{is_restartable, lock, tell};
+use crate::commit::Committers;
+use crate::runner::{EventSender, is_restartable, lock, tell};
 
 /// Why an attempt of a job failed, for whoever asks.
 pub(crate) type Failure = Arc<Mutex<Option<Error>>>;
@@ -40,8 +38,7 @@ struct Work {
 
 impl Publisher {
     /// Starts; it ends when the publisher is dropped and all is done.
-    pub(crate) fn start(runtime: &Handle, committers: Committers, failure: Failure, faults: Option<Faults>) -> Publisher {
-        let lost_replies = faults.map(|faults| (faults.lost, SplitMix64::new(faults.seed)));
+    pub(crate) fn start(runtime: &Handle, committers: Committers, failure: Failure, lost_replies: Option<(f64, SplitMix64)>) -> Publisher {
         let work = Arc::new(Mutex::new(Work { committers, failure, lost_replies }));
         let (sender, mut requests) = mpsc::unbounded_channel();
         runtime.spawn(async move {
