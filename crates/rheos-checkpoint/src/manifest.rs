@@ -164,6 +164,13 @@ impl Manifest {
         self.handles().filter(among).map(DataHandle::len).sum()
     }
 
+    /// The names of the operators that have state and are not among those that `is_known` says of a uid: their state would be lost.
+    pub fn without_operator(&self, is_known: impl Fn(&str) -> bool) -> Vec<String> {
+        let has_state = |operator: &OperatorState| operator.subtasks.values().any(|subtask| subtask.rows() > 0);
+        let lost = self.operators.iter().filter(|(uid, operator)| !is_known(uid) && has_state(operator));
+        lost.map(|(_, operator)| operator.name.clone()).collect()
+    }
+
     /// How many rows the barrier overtook.
     pub fn in_flight_rows(&self) -> u64 {
         self.operators.values().flat_map(|o| o.subtasks.values()).flat_map(|s| &s.in_flight).map(|f| f.rows).sum()
@@ -171,6 +178,13 @@ impl Manifest {
 }
 
 impl SubtaskState {
+    /// How many rows and items there are, those on their way included.
+    pub fn rows(&self) -> u64 {
+        let keyed = self.keyed.values().flatten().map(|segment| segment.rows);
+        let items = self.lists.values().map(|list| list.items.len() as u64);
+        keyed.chain(items).chain(self.in_flight.iter().map(|rows| rows.rows)).sum()
+    }
+
     /// Every handle, segments and in-flight rows alike.
     pub fn handles(&self) -> impl Iterator<Item = &DataHandle> {
         self.keyed.values().flatten().map(|s| &s.data).chain(self.in_flight.iter().map(|f| &f.data))

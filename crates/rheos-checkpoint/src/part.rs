@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use rheos_core::sink::CommitToken;
+use serde::{Deserialize, Serialize};
 
 use crate::manifest::{OperatorState, SubtaskState};
 
 /// One parallel instance of a task: the task's number and the instance's index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SubtaskId {
     /// The task.
     pub task: usize,
@@ -29,7 +30,7 @@ impl std::fmt::Display for SubtaskId {
 ///
 /// Tokens are cumulative: a subtask repeats what it prepared for earlier snapshots until it is told that one of them, or a
 /// later one, is complete.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SubtaskPart {
     /// Whose part it is.
     pub subtask: SubtaskId,
@@ -42,7 +43,7 @@ pub struct SubtaskPart {
 }
 
 /// The state of one operator instance.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperatorPart {
     /// The operator's stable id.
     pub uid: String,
@@ -55,7 +56,7 @@ pub struct OperatorPart {
 }
 
 /// How taking a part went.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartStats {
     /// From the first barrier to the cut.
     pub alignment_ms: u64,

@@ -12,7 +12,7 @@
 //! 6. What the sinks prepared becomes visible when whoever runs the job says so (`commit`, `publisher`).
 //!
 //! [`JobRunner`] does all this for one job, attempt after attempt. Which subtasks run here, and how rows reach those elsewhere, is
-//! said by a [`Share`].
+//! said by a [`Share`]. [`process`] is a worker of a cluster.
 //!
 //! Every task accounts for its time: reading, processing, splitting, waiting for input, waiting for output; what each has
 //! done is seen with [`JobHandle::metrics`].
@@ -33,6 +33,7 @@ mod options;
 mod output;
 mod part;
 mod pool;
+pub mod process;
 mod publisher;
 mod report;
 mod restore;
@@ -58,7 +59,7 @@ pub use pool::TaskPool;
 pub use report::TaskEvent;
 pub use restore::{Beginning, RestoredRows, RestoredState};
 pub use runner::{Deployment, EventSender, JobParts, JobRunner, OpenStorage};
-pub use share::Share;
+pub use share::{Share, Spread};
 pub use splits::{Splits, find_splits};
 pub use store::{PartStore, Stored};
 

@@ -304,6 +304,17 @@ impl JobRunner {
         attempts.into_iter().for_each(|attempt| self.cancel(attempt));
     }
 
+    /// Waits until no attempt is left. Some seconds at most: a connector that hangs must not keep the process from going on.
+    pub async fn idle(&self) {
+        for _ in 0..500 {
+            if lock(&self.0.attempts).is_empty() {
+                return;
+            }
+            self.0.parts.env.clock.sleep_ms(10).await;
+        }
+        tracing::warn!("an attempt of job '{}' does not end", self.0.parts.job_id);
+    }
+
     /// Makes prepared output visible, some of which may be visible already.
     pub fn commit(&self, commit: CommitId, tokens: Vec<CommitToken>, events: EventSender) {
         self.0.publisher.put(Publish::Commit(commit, tokens, events));

@@ -348,22 +348,7 @@ pub(crate) fn kind_and_epoch(manifest: &Manifest) -> String {
 
 /// State that finds no operator would be lost without a word.
 fn check_plan(manifest: &Manifest, job: &Job) -> Result<()> {
-    let has_state = |uid: &str| {
-        let subtasks = manifest.operators[uid].subtasks.values();
-        subtasks
-            .flat_map(|s| {
-                let lists = s.lists.values().map(|l| l.items.len() as u64);
-                s.keyed.values().flatten().map(|segment| segment.rows).chain(lists).chain(s.in_flight.iter().map(|f| f.rows))
-            })
-            .sum::<u64>()
-            > 0
-    };
-    let missing: Vec<String> = manifest
-        .operators
-        .iter()
-        .filter(|(uid, _)| !job.graph.nodes.iter().any(|node| node.uid == **uid) && has_state(uid))
-        .map(|(_, operator)| operator.name.clone())
-        .collect();
+    let missing = manifest.without_operator(|uid| job.graph.nodes.iter().any(|node| node.uid == uid));
     if missing.is_empty() {
         return Ok(());
     }

@@ -90,4 +90,6 @@ pub struct Subtask {
     pub id: SubtaskId,
     /// Whether it reads a source, and so puts barriers in.
     pub source: bool,
+    /// The region that it belongs to.
+    pub region: usize,
 }
