@@ -3,17 +3,19 @@
 //! One short lock for each element, never for a row; nobody waits while holding it.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use rheos_core::Batch;
 use rheos_core::element::{Barrier, Element, Epoch};
+use rheos_core::error::Result;
 use rheos_core::metrics::TaskMetrics;
+use rheos_core::{Batch, Error};
 
 use crate::limits::{ChannelLimits, Cost, Parcel};
+use crate::net::{RemoteSender, Returns};
 use crate::readiness::Readiness;
+use crate::send_error::SendError;
 
 /// What sender and receiver share.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ struct State {
     waiting: Option<(Waker, Cost)>,
     sender_gone: bool,
     receiver_gone: bool,
+    /// Where the sender is in another process: who tells it what was taken.
+    returns: Option<Arc<Returns>>,
 }
 
 impl State {
@@ -44,6 +48,12 @@ impl State {
     fn waker_if_room(&mut self, limits: ChannelLimits) -> Option<Waker> {
         let has_room = self.waiting.as_ref().is_some_and(|(_, wanted)| self.admits(*wanted, limits));
         if has_room { self.waiting.take().map(|(waker, _)| waker) } else { None }
+    }
+
+    /// Counts what was taken out; returns who has to tell the sender of it now.
+    fn returned(&self, bytes: usize) -> Option<Arc<Returns>> {
+        let returns = self.returns.as_ref()?;
+        if returns.take(bytes, self.queue.is_empty()) { Some(Arc::clone(returns)) } else { None }
     }
 
     fn admits(&self, cost: Cost, limits: ChannelLimits) -> bool {
@@ -78,9 +88,11 @@ impl Channel {
             self.readiness.count_barriers(0, 1);
         }
         let waker = state.waker_if_room(self.limits);
+        let returns = state.returned(parcel.cost.bytes);
         drop(state);
         self.receiver.queued_bytes.add(-(parcel.cost.bytes as i64));
         waker.into_iter().for_each(Waker::wake);
+        returns.into_iter().for_each(|returns| returns.report());
         Popped::Parcel(parcel)
     }
 
@@ -96,10 +108,13 @@ impl Channel {
         let Some(last) = state.queue.iter().rposition(is_barrier) else { return Vec::new() };
         let mut overtaken = Vec::new();
         let mut kept = VecDeque::with_capacity(state.queue.len());
+        let mut taken = 0;
         for (i, parcel) in std::mem::take(&mut state.queue).into_iter().enumerate() {
             if i <= last {
                 if is_barrier(&parcel) {
                     state.held.rows -= parcel.cost.rows;
+                    state.held.bytes -= parcel.cost.bytes;
+                    taken += parcel.cost.bytes;
                     self.readiness.count_barriers(0, 1);
                     continue;
                 }
@@ -116,8 +131,11 @@ impl Channel {
         }
         // An empty channel admits what a barrier in it did not.
         let waker = state.waker_if_room(self.limits);
+        let returns = state.returned(taken);
         drop(state);
+        self.receiver.queued_bytes.add(-(taken as i64));
         waker.into_iter().for_each(Waker::wake);
+        returns.into_iter().for_each(|returns| returns.report());
         overtaken
     }
 
@@ -126,10 +144,22 @@ impl Channel {
         state.receiver_gone = true;
         state.queue.clear();
         let waker = state.waiting.take();
+        let returns = state.returns.take();
         drop(state);
         if let Some((waker, _)) = waker {
             waker.wake();
         }
+        if let Some(returns) = returns {
+            returns.close();
+        }
+    }
+
+    fn sender_gone(&self) {
+        let mut state = self.lock();
+        state.sender_gone = true;
+        self.readiness.set(self.index);
+        drop(state);
+        self.readiness.wake();
     }
 
     /// Nothing that holds the lock can panic half-way through a change, so a poisoned lock is as good as any.
@@ -138,38 +168,34 @@ impl Channel {
     }
 }
 
-/// Why an element could not be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SendError {
-    /// The receiving task is gone: whoever runs the tasks knows why.
-    Disconnected,
-    /// The element breaks the grammar of channels, as the text says. Found in debug builds only.
-    Illegal(String),
+/// Where a channel leads.
+#[derive(Debug)]
+enum End {
+    Local(Arc<Channel>),
+    Remote(Box<RemoteSender>),
 }
 
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SendError::Disconnected => f.write_str("the receiving task is gone"),
-            SendError::Illegal(rule) => write!(f, "illegal order of elements: {rule}"),
-        }
-    }
-}
-
-impl std::error::Error for SendError {}
-
-/// The sending end of a channel.
+/// The sending end of a channel, to an inbox in this process or in another.
 #[derive(Debug)]
 pub struct Sender {
-    channel: Arc<Channel>,
+    end: End,
     #[cfg(debug_assertions)]
     checker: rheos_core::grammar::GrammarChecker,
 }
 
 impl Sender {
     pub(crate) fn new(channel: Arc<Channel>) -> Self {
+        Sender::of(End::Local(channel))
+    }
+
+    /// An end whose inbox is in another process.
+    pub(crate) fn remote(sender: RemoteSender) -> Self {
+        Sender::of(End::Remote(Box::new(sender)))
+    }
+
+    fn of(end: End) -> Self {
         Sender {
-            channel,
+            end,
             #[cfg(debug_assertions)]
             checker: rheos_core::grammar::GrammarChecker::new(),
         }
@@ -199,6 +225,22 @@ impl Sender {
         self.put(Element::Barrier(barrier).into(), true, None).map(drop)
     }
 
+    /// Puts in what came from another process, which keeps to its credit itself.
+    pub(crate) fn deliver(&mut self, parcel: Parcel) -> Result<(), SendError> {
+        self.put(parcel, true, None).map(drop)
+    }
+
+    /// From now on `returns` hears what is taken out. Only an inbox of this process can tell.
+    pub(crate) fn set_returns(&self, returns: Arc<Returns>) -> Result<()> {
+        match &self.end {
+            End::Local(channel) => {
+                channel.lock().returns = Some(returns);
+                Ok(())
+            }
+            End::Remote(_) => Err(Error::bug("what comes from another process must go into an inbox of this one")),
+        }
+    }
+
     fn offer(&mut self, slot: &mut Option<Parcel>, context: Option<&mut Context<'_>>) -> Poll<Result<(), SendError>> {
         let Some(parcel) = slot.take() else { return Poll::Ready(Ok(())) };
         match self.put(parcel, false, context) {
@@ -213,13 +255,31 @@ impl Sender {
 
     /// Puts a parcel into the channel, or gives it back where there is no room and `now` does not insist.
     fn put(&mut self, parcel: Parcel, now: bool, context: Option<&mut Context<'_>>) -> Result<Option<Parcel>, SendError> {
+        #[cfg(debug_assertions)]
+        let check = |element: &Element| self.checker.check(element).map_err(SendError::Illegal);
+        #[cfg(not(debug_assertions))]
+        let check = |_: &Element| Ok(());
+        match &mut self.end {
+            End::Local(channel) => channel.put(parcel, now, context, check),
+            End::Remote(sender) => sender.put(parcel, now, context, check),
+        }
+    }
+}
+
+impl Channel {
+    fn put(
+        &self,
+        parcel: Parcel,
+        now: bool,
+        context: Option<&mut Context<'_>>,
+        check: impl FnOnce(&Element) -> Result<(), SendError>,
+    ) -> Result<Option<Parcel>, SendError> {
         let cost = parcel.cost;
-        let channel = &self.channel;
-        let mut state = channel.lock();
+        let mut state = self.lock();
         if state.receiver_gone {
             return Err(SendError::Disconnected);
         }
-        if !now && !state.admits(cost, channel.limits) {
+        if !now && !state.admits(cost, self.limits) {
             if let Some(context) = context {
                 match &mut state.waiting {
                     Some((waker, wanted)) => {
@@ -231,10 +291,7 @@ impl Sender {
             }
             return Ok(Some(parcel));
         }
-        #[cfg(debug_assertions)]
-        if let Err(rule) = self.checker.check(&parcel.element) {
-            return Err(SendError::Illegal(rule));
-        }
+        check(&parcel.element)?;
         state.held.bytes += cost.bytes;
         state.held.rows += cost.rows;
         let is_barrier = if let Element::Barrier(barrier) = &parcel.element {
@@ -246,16 +303,16 @@ impl Sender {
         let was_empty = state.queue.is_empty();
         state.queue.push_back(parcel);
         if was_empty {
-            channel.readiness.set(channel.index);
+            self.readiness.set(self.index);
         }
         if is_barrier {
-            channel.readiness.count_barriers(1, 0);
+            self.readiness.count_barriers(1, 0);
         }
         // Counted before the receiver can take it out, so that the number never falls below nothing.
-        channel.receiver.queued_bytes.add(cost.bytes as i64);
+        self.receiver.queued_bytes.add(cost.bytes as i64);
         drop(state);
         if was_empty || is_barrier {
-            channel.readiness.wake();
+            self.readiness.wake();
         }
         Ok(None)
     }
@@ -263,10 +320,9 @@ impl Sender {
 
 impl Drop for Sender {
     fn drop(&mut self) {
-        let mut state = self.channel.lock();
-        state.sender_gone = true;
-        self.channel.readiness.set(self.channel.index);
-        drop(state);
-        self.channel.readiness.wake();
+        match &self.end {
+            End::Local(channel) => channel.sender_gone(),
+            End::Remote(sender) => sender.gone(),
+        }
     }
 }

@@ -119,7 +119,7 @@ impl Inbox {
     pub fn try_next(&mut self) -> Result<Option<Received>, Disconnected> {
         while let Some(channel) = self.readiness.next(self.turn, &self.polled) {
             match self.channels[channel].pop() {
-                Popped::Parcel(Parcel { element, cost }) => {
+                Popped::Parcel(Parcel { element, cost, .. }) => {
                     self.turn = if channel + 1 == self.channels.len() { 0 } else { channel + 1 };
                     if matches!(element, Element::End) {
                         self.polled.remove(channel);

@@ -11,21 +11,26 @@
 //! Watermarks, barriers and the end go to every channel of every edge, after the rows that came before them. The order
 //! within a channel is kept. In debug builds each channel is checked against [`rheos_core::grammar`].
 //!
-//! This crate knows no operator and no task, and has no clock.
+//! A channel to another process has the same two ends; what is between them is the module [`net`].
+//!
+//! This crate knows no operator and no task.
 
 mod channel;
 mod coalesce;
 mod inbox;
 mod limits;
+pub mod net;
 mod outbox;
 mod partition;
 mod readiness;
+mod send_error;
 
-pub use channel::{SendError, Sender};
+pub use channel::Sender;
 pub use inbox::{Disconnected, Inbox, Received};
 pub use limits::{ChannelLimits, CoalesceLimits};
 pub use outbox::{OutEdge, Outbox, Overtaken};
 pub use partition::Partitioner;
+pub use send_error::SendError;
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,8 @@
 
 use rheos_core::element::Element;
 
+use crate::net::Encoded;
+
 /// What one channel holds at most. An empty channel admits any one element, so that none is too large to pass; a channel
 /// never holds more than the greater of its limits and its largest element.
 #[derive(Debug, Clone, Copy)]
@@ -45,11 +47,13 @@ pub(crate) struct Cost {
 pub(crate) struct Parcel {
     pub(crate) element: Element,
     pub(crate) cost: Cost,
+    /// The element as frames, where it waits to go to another process: so it is encoded once.
+    pub(crate) encoded: Option<Box<Encoded>>,
 }
 
 impl From<Element> for Parcel {
     fn from(element: Element) -> Self {
-        Parcel { cost: Cost::of(&element), element }
+        Parcel { cost: Cost::of(&element), element, encoded: None }
     }
 }
 

@@ -15,10 +15,11 @@ use rheos_core::metrics::TaskMetrics;
 use rheos_core::time::Watermark;
 use rheos_core::{Batch, Error};
 
-use crate::channel::{SendError, Sender};
+use crate::channel::Sender;
 use crate::coalesce::Coalescer;
 use crate::limits::{CoalesceLimits, Parcel};
 use crate::partition::Partitioner;
+use crate::send_error::SendError;
 
 /// One outgoing edge of a subtask.
 pub struct OutEdge {

@@ -39,7 +39,7 @@ impl From<SendError> for Stop {
     fn from(e: SendError) -> Self {
         match e {
             SendError::Disconnected => Stop::PeerGone,
-            illegal @ SendError::Illegal(_) => Stop::Failed(Error::bug(illegal.to_string())),
+            e @ (SendError::Illegal(_) | SendError::Unsendable(..)) => Stop::Failed(e.into()),
         }
     }
 }
