@@ -21,6 +21,25 @@ pub(crate) enum Command {
     /// Run SQL: the statements of a script, in order
     #[command(after_long_help = help::RUN)]
     Run(RunArgs),
+    /// Serve as the coordinator of a cluster: keeps jobs, tells workers what to run, REST for people and tools
+    #[command(after_long_help = help::CLUSTER)]
+    Coordinator(CoordinatorArgs),
+    /// Serve as a worker of a cluster: runs what a coordinator tells it to
+    #[command(after_long_help = help::CLUSTER)]
+    Worker(WorkerArgs),
+    /// A coordinator and workers on this machine, for development
+    #[command(after_long_help = help::CLUSTER)]
+    Cluster(ClusterArgs),
+    /// Hand the jobs of a script to a cluster; they run on when the command has ended
+    #[command(after_long_help = help::CLUSTER)]
+    Submit(SubmitArgs),
+    /// List the jobs of a cluster
+    Jobs(TargetArgs),
+    /// Show, cancel or stop a job of a cluster, or follow what happens to it
+    #[command(subcommand)]
+    Job(JobCommand),
+    /// List the workers of a cluster
+    Workers(TargetArgs),
     /// Show how queries would run, without running them
     #[command(after_long_help = help::EXPLAIN)]
     Explain(ExplainArgs),
@@ -70,6 +89,12 @@ pub(crate) struct RunArgs {
     pub(crate) output: Option<OutputKind>,
     #[command(flatten)]
     pub(crate) snapshots: SnapshotArgs,
+    /// Run on the cluster whose coordinator is there, and show the rows here
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) target: Option<String>,
+    /// The file that holds the cluster's token [default: the environment variable RHEOS_TOKEN, or none]
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) token_file: Option<PathBuf>,
     /// Write all rows to part files in this folder, whatever the SQL says, and tell on standard error how the job goes
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) sink_to: Option<PathBuf>,
@@ -112,6 +137,157 @@ pub(crate) enum OutputKind {
     Csv,
     /// The final rows of a bounded query, sorted, separated by tabs
     FinalTsv,
+}
+
+/// Which cluster is meant.
+#[derive(Debug, Args)]
+pub(crate) struct TargetArgs {
+    /// Its coordinator [default: the environment variable RHEOS_TARGET, or 127.0.0.1:7480]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) target: Option<String>,
+    /// The file that holds its token [default: the environment variable RHEOS_TOKEN, or none]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+/// `rheos coordinator`
+#[derive(Debug, Args)]
+pub(crate) struct CoordinatorArgs {
+    /// Where it listens, for workers and for REST; port 0 is any
+    #[arg(long, value_name = "HOST:PORT", default_value = rheos::cluster::DEFAULT_ADDRESS)]
+    pub(crate) listen: String,
+    /// Where jobs and their snapshots are kept: a folder that all processes share, or s3://bucket/path
+    #[arg(long, value_name = "DIR", default_value = "rheos-cluster")]
+    pub(crate) dir: String,
+    /// After how long without a sign of life a worker is lost, and its jobs start again elsewhere
+    #[arg(long, value_name = "DURATION", default_value = "10 s", value_parser = duration_ms)]
+    pub(crate) heartbeat_timeout: u64,
+    /// The file that holds the secret of the cluster: whoever does not know it is refused
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// How the storage is reached, such as s3.endpoint=...
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) set: Vec<(String, String)>,
+}
+
+/// `rheos worker`
+#[derive(Debug, Args)]
+pub(crate) struct WorkerArgs {
+    /// The coordinator
+    #[arg(long, value_name = "HOST:PORT", default_value = rheos::cluster::DEFAULT_ADDRESS)]
+    pub(crate) coordinator: String,
+    /// Where it takes in rows of other workers; port 0 is any
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
+    pub(crate) data_listen: String,
+    /// Where other workers reach that, if not there
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) data_address: Option<String>,
+    /// Where /metrics can be scraped; port 0 is any
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
+    pub(crate) metrics_listen: String,
+    #[command(flatten)]
+    pub(crate) offer: OfferArgs,
+    /// Keep copies of snapshot files in this folder: where a job starts again on this worker, it reads them there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) copies: Option<PathBuf>,
+    /// How much the copies of one job may take
+    #[arg(long, value_name = "SIZE", default_value = "1 gb", value_parser = memory_bytes, requires = "copies")]
+    pub(crate) copies_size: u64,
+    /// The file that holds the secret of the cluster
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// End when standard input is closed
+    #[arg(long, hide = true)]
+    pub(crate) until_input_ends: bool,
+}
+
+/// What a worker offers.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct OfferArgs {
+    /// How many slots it has: a slot runs one instance of every operator of a job [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) slots: Option<u32>,
+    /// After how long a connection to another worker that cannot be made again is given up, and the job starts again
+    #[arg(long, value_name = "DURATION", default_value = "5 s", value_parser = duration_ms)]
+    pub(crate) link_timeout: u64,
+    /// Compress rows to other workers (LZ4)
+    #[arg(long)]
+    pub(crate) compress: bool,
+}
+
+/// `rheos cluster`
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArgs {
+    /// How many workers
+    #[arg(short, long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) workers: u32,
+    #[command(flatten)]
+    pub(crate) coordinator: CoordinatorArgs,
+    #[command(flatten)]
+    pub(crate) offer: OfferArgs,
+}
+
+/// `rheos submit`
+#[derive(Debug, Args)]
+pub(crate) struct SubmitArgs {
+    #[command(flatten)]
+    pub(crate) script: ScriptArgs,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Wait until the jobs have ended
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// Go on from the snapshot at PATH: a job's folder, or a record of its log; for a script of one job
+    #[arg(long, value_name = "PATH")]
+    pub(crate) restore: Option<String>,
+    /// Write all rows to part files in this folder, whatever the SQL says
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) sink_to: Option<PathBuf>,
+}
+
+/// `rheos job`
+#[derive(Debug, Subcommand)]
+pub(crate) enum JobCommand {
+    /// How it stands, where its time goes, what holds it back
+    Show(JobArgs),
+    /// End it at once
+    Cancel(JobArgs),
+    /// End it, with a savepoint to go on from
+    Stop(StopArgs),
+    /// Take a savepoint; it goes on
+    Savepoint(JobArgs),
+    /// What happened to it
+    Logs(LogsArgs),
+}
+
+/// Which job is meant.
+#[derive(Debug, Args)]
+pub(crate) struct JobArgs {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+}
+
+/// `rheos job stop`
+#[derive(Debug, Args)]
+pub(crate) struct StopArgs {
+    #[command(flatten)]
+    pub(crate) job: JobArgs,
+    /// With a savepoint, which is the default; without one, 'rheos job cancel' ends it
+    #[arg(long)]
+    pub(crate) savepoint: bool,
+}
+
+/// `rheos job logs`
+#[derive(Debug, Args)]
+pub(crate) struct LogsArgs {
+    #[command(flatten)]
+    pub(crate) job: JobArgs,
+    /// Go on until the job has ended
+    #[arg(short, long)]
+    pub(crate) follow: bool,
 }
 
 /// `rheos torture`
@@ -263,6 +439,16 @@ fn pair(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_string(), value.trim().to_string())),
         _ => Err("write it as name=value".into()),
     }
+}
+
+/// A duration, in milliseconds.
+fn duration_ms(text: &str) -> Result<u64, String> {
+    rheos_core::connector::parse_duration_ms(text).map_err(|e| e.to_string())
+}
+
+/// An amount of memory, in bytes.
+fn memory_bytes(text: &str) -> Result<u64, String> {
+    rheos_core::connector::parse_memory_bytes(text).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]

@@ -109,6 +109,41 @@ variable; ${NAME:-text} has a default.
 EXIT CODES: 0 done, 1 a statement or the configuration is wrong (then nothing has
 run), 2 a job failed, 3 interrupted before the end."#;
 
+/// `rheos coordinator`, `worker`, `cluster`, `submit`: `--help`
+pub(crate) const CLUSTER: &str = r#"EXAMPLES
+
+1. A cluster of processes on this machine, and a job that runs on it:
+
+   $ rheos cluster --workers 2 --dir cluster &
+   $ rheos submit job.sql -p 2
+   3f2a90c1d4e7
+   $ rheos jobs
+   $ rheos job show 3f2a        what it does, and what holds it back
+   $ rheos job logs 3f2a -f
+   $ rheos job stop 3f2a        ends it with a savepoint
+   $ rheos submit job.sql --restore cluster/jobs/3f2a90c1d4e7
+
+   'rheos run --target 127.0.0.1:7480 query.sql' runs a query there, and shows its
+   rows here.
+
+2. Several machines. They share the folder of snapshots (or use s3://bucket/path),
+   and a token, since what listens on more than loopback is open to the network:
+
+   on host a:  $ rheos coordinator --listen a:7480 --dir /shared/rheos \
+                   --token-file token
+   on host b:  $ rheos worker --coordinator a:7480 --data-listen b:7481 \
+                   --token-file token
+   anywhere:   $ rheos submit job.sql --target a:7480 --token-file token
+
+A job takes as many slots as its widest operator has instances (-p). One that finds
+too few waits, and 'rheos jobs' says for what. Snapshots are taken every ten seconds
+(SET 'execution.checkpointing.interval'). When a worker is lost, its jobs start again
+by themselves from the last one, on the workers that are left or come. A coordinator
+that starts again finds its jobs in --dir and goes on with them.
+
+REST is at the coordinator's address: /api/v1/jobs, /api/v1/workers, the document
+/api/v1/openapi.json; numbers for Prometheus at /metrics, and at each worker's."#;
+
 /// `rheos explain --help`
 pub(crate) const EXPLAIN: &str = r#"EXAMPLE
 
@@ -197,6 +232,7 @@ mod tests {
             super::ABOUT_LONG,
             super::START,
             super::RUN,
+            super::CLUSTER,
             super::EXPLAIN,
             super::TORTURE,
             super::CHECKPOINTS,

@@ -4,13 +4,15 @@
 //! 2. [`prepare`] makes every statement into a step before the first job runs, so that a wrong one is told at once.
 //! 3. [`run`] carries the steps out: rows go to standard output in one of the forms of [`run::form`], or into the live table
 //!    of [`live`]; everything else goes to standard error.
-//! 4. [`failure`] says how a command has ended, in words and as an exit code.
+//! 4. [`cluster`] has the processes of a cluster, and hands jobs to one.
+//! 5. [`failure`] says how a command has ended, in words and as an exit code.
 //!
 //! It knows nothing of plans, operators or tasks beyond what [`rheos`] tells of them.
 
 mod args;
 mod bench;
 mod checkpoints;
+mod cluster;
 mod explain;
 mod failure;
 mod figures;
@@ -61,6 +63,13 @@ const PLANNER_STACK_BYTES: usize = 512 << 20;
 fn carry_out(cli: &Cli) -> ExitCode {
     let outcome = match &cli.command {
         Command::Run(args) => run::run(args),
+        Command::Coordinator(args) => cluster::coordinator(args),
+        Command::Worker(args) => cluster::worker(args),
+        Command::Cluster(args) => cluster::cluster(args),
+        Command::Submit(args) => cluster::submit(args),
+        Command::Jobs(args) => cluster::jobs(args),
+        Command::Job(command) => cluster::job(command),
+        Command::Workers(args) => cluster::workers(args),
         Command::Explain(args) => explain::explain(args),
         Command::Torture(args) => torture::torture(args),
         Command::Checkpoints(command) => checkpoints::checkpoints(command),

@@ -31,7 +31,7 @@ pub(crate) enum Step {
     /// Run an INSERT.
     Insert(Job),
     /// Prepare a statement when its turn comes: it reads what an earlier INSERT of the script writes, and that is not there yet.
-    Later(usize),
+    Later,
 }
 
 /// How results will be shown.
@@ -56,13 +56,13 @@ pub(crate) fn begin<'a>(scripts: &'a [Script], settings: &Settings) -> Result<(S
     Ok((session, statements))
 }
 
-/// Prepares all statements, in order. Notes go to standard error.
+/// Prepares all statements, in order: what is left to do, each with the number of its statement. Notes go to standard error.
 pub(crate) fn steps(
     session: &mut Session,
     statements: &[(&Script, Parsed)],
     settings: &Settings,
     display: Display,
-) -> Result<Vec<Step>, Failure> {
+) -> Result<Vec<(usize, Step)>, Failure> {
     let mut steps = Vec::new();
     let mut written: Vec<String> = Vec::new();
     for (i, (script, parsed)) in statements.iter().enumerate() {
@@ -75,8 +75,8 @@ pub(crate) fn steps(
             script.wrong(&at_statement(e, parsed))
         };
         match step(session, parsed, settings, display, &wrong) {
-            Err(_) if missing.get() => steps.push(Step::Later(i)),
-            step => steps.extend(step?),
+            Err(_) if missing.get() => steps.push((i, Step::Later)),
+            step => steps.extend(step?.map(|step| (i, step))),
         }
     }
     Ok(steps)

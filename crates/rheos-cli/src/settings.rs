@@ -75,6 +75,11 @@ impl Settings {
         Ok(())
     }
 
+    /// Those that are weaker than the script's, and those that are stronger: key and value.
+    pub(crate) fn pairs(&self) -> [Vec<(&str, &str)>; 2] {
+        [&self.weak, &self.strong].map(|given| given.iter().map(|g| (g.key.as_str(), g.value.as_str())).collect())
+    }
+
     /// With one more, as if the command line said so.
     pub(crate) fn with(mut self, key: &str, value: &str, origin: &str) -> Settings {
         self.strong.push(Given { key: key.into(), value: value.into(), origin: origin.into() });

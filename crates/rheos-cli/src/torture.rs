@@ -68,10 +68,10 @@ fn only_job(session: &mut Session, statements: &[(&Script, rheos::Parsed)], sett
     let display = Display { output: OutputKind::Changelog, terminal: false };
     let steps = prepare::steps(session, statements, settings, display)?;
     let mut jobs: Vec<Job> = Vec::new();
-    for step in steps {
+    for (_, step) in steps {
         match step {
             Step::Insert(job) => jobs.push(job),
-            Step::Later(_) => {
+            Step::Later => {
                 return Err(Failure::wrong("torture takes a script with exactly one INSERT or query; one here reads what another writes"));
             }
             Step::Query { .. } | Step::Text(_) | Step::Table { .. } => {}

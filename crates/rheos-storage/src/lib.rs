@@ -5,6 +5,7 @@
 //!
 //! This crate knows nothing of snapshots.
 
+mod copies;
 mod folder;
 mod location;
 mod runtime;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use rheos_core::Result;
 use rheos_core::storage::Storage;
 
+pub use copies::LocalCopies;
 pub use faults::{Faults, FaultyStorage};
 use location::Location;
 use runtime::Runtime;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rheos_checkpoint::RestartStrategy;
 use rheos_checkpoint::coordinator::{Checkpointing, Recovery};
-use rheos_core::connector::parse_duration_ms;
+use rheos_core::connector::{parse_duration_ms, parse_memory_bytes};
 use rheos_sql::{SqlError, SqlResult};
 
 use crate::settings::Settings;
@@ -16,8 +16,11 @@ pub(crate) const INTERVAL: &str = "execution.checkpointing.interval";
 /// What a failure may do to the output.
 pub(crate) const RECOVERY: &str = "rheos.recovery";
 
+/// What rows between tasks may take.
+const BUFFERS: &str = "rheos.memory.network";
+
 /// The keys, their defaults and meanings.
-pub(crate) const KNOWN: [(&str, &str, &str); 25] = [
+pub(crate) const KNOWN: [(&str, &str, &str); 26] = [
     (DIR, "", "where snapshots go: a folder or s3://bucket/path; without it there are none"),
     (INTERVAL, "10 s", "from one snapshot to the next"),
     ("execution.checkpointing.min-pause", "0 ms", "at least this long from the end of a snapshot to the next"),
@@ -40,6 +43,7 @@ pub(crate) const KNOWN: [(&str, &str, &str); 25] = [
     ("restart-strategy.failure-rate.max-failures-per-interval", "1", "how many failures an interval may have"),
     ("restart-strategy.failure-rate.failure-rate-interval", "1 min", "the interval"),
     ("restart-strategy.failure-rate.delay", "1 s", "after how long"),
+    (BUFFERS, "512 mb", "what the rows of a job that wait between its tasks may take in a process, in memory"),
     ("s3.endpoint", "", "host or URL of a store that is S3-compatible"),
     ("s3.access-key", "", "its access key; AWS_ACCESS_KEY_ID serves too"),
     ("s3.secret-key", "", "its secret key; AWS_SECRET_ACCESS_KEY serves too"),
@@ -56,6 +60,8 @@ pub(crate) struct Durability {
     pub(crate) recovery: Recovery,
     /// `None` where the settings say nothing.
     pub(crate) restart: Option<RestartStrategy>,
+    /// What the channels of a job may hold together in a process.
+    pub(crate) buffer_bytes: u64,
 }
 
 impl Durability {
@@ -85,6 +91,10 @@ impl Durability {
             checkpointing,
             recovery: given.recovery()?,
             restart: given.restart()?,
+            buffer_bytes: match settings.get(BUFFERS) {
+                None => 512 << 20,
+                Some(text) => parse_memory_bytes(text).map_err(|_| wrong(BUFFERS, text, "amount of memory such as '256 mb'"))?,
+            },
         })
     }
 }

@@ -20,6 +20,7 @@
 
 mod assembly;
 mod checkpointing;
+pub mod cluster;
 mod collect;
 mod fold;
 mod functions;

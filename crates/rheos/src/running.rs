@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use rheos_checkpoint::coordinator::{self, CheckpointStats, Config, JobMaster, Recovery, Start, Subtask};
-use rheos_checkpoint::{CheckpointKind, JobInfo, Manifest, RestartStrategy, SubtaskId};
-use rheos_coordinator::{Note, Observer, Request};
+use rheos_checkpoint::coordinator::{self, CheckpointStats, Config, JobMaster, Recovery, Start};
+use rheos_checkpoint::{CheckpointKind, JobInfo, Manifest, RestartStrategy};
+use rheos_coordinator::{Note, Observer, Request, subtasks};
 use rheos_core::element::Epoch;
 use rheos_core::env::Env;
 use rheos_core::storage::Storage;
-use rheos_graph::{JobMetrics, NodeKind, Regions, TaskGraph};
+use rheos_graph::{JobMetrics, Regions, TaskGraph};
 use rheos_storage::{Faults, FaultyStorage};
 use rheos_worker::{JobParts, RuntimeOptions, TaskPool, system_env};
 use tokio::runtime::Runtime;
@@ -22,7 +22,7 @@ use crate::checkpointing::{DIR, Durability};
 use crate::collect::ResultEvent;
 use crate::local::LocalWorkers;
 use crate::session::{Job, ResultInfo};
-use crate::start::{Silent, StartFrom, StartOptions, look, place, snapshot_at};
+use crate::start::{Silent, StartFrom, StartOptions, absolute, look, place, snapshot_at};
 use crate::{Error, Result};
 
 /// A job that runs in this process, on threads of its own. Dropping it cancels it.
@@ -121,7 +121,7 @@ impl Running {
             storage: storage.clone(),
             open_storage: Arc::new(move |place: &str| rheos_storage::open(place, &storage_options)),
             lost_replies: faults.map(|faults| (faults.lost, faults.seed)),
-            options: RuntimeOptions::default(),
+            options: RuntimeOptions { buffer_bytes: durability.buffer_bytes as usize, ..RuntimeOptions::default() },
             job_id: if storage.is_some() { info.id } else { String::new() },
         };
         let workers = LocalWorkers::new(parts, Arc::new(Regions::of(&tasks)))?;
@@ -359,23 +359,6 @@ fn check_plan(manifest: &Manifest, job: &Job) -> Result<()> {
     )))
 }
 
-fn absolute(folder: &str) -> String {
-    if folder.contains("://") {
-        return folder.to_string();
-    }
-    std::path::absolute(folder).map_or_else(|_| folder.to_string(), |path| path.display().to_string())
-}
-
 fn is_same(a: &str, b: &str) -> bool {
     absolute(a).trim_end_matches('/') == absolute(b).trim_end_matches('/')
-}
-
-/// The subtasks that a task graph runs as.
-fn subtasks(tasks: &TaskGraph) -> Vec<Subtask> {
-    let mut subtasks = Vec::new();
-    for task in &tasks.tasks {
-        let source = task.nodes.first().is_some_and(|node| matches!(tasks.job.nodes[*node].kind, NodeKind::Source { .. }));
-        subtasks.extend((0..task.parallelism).map(|index| Subtask { id: SubtaskId { task: task.id, index }, source }));
-    }
-    subtasks
 }

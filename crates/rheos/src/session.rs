@@ -229,6 +229,15 @@ impl Session {
         Running::start(job, &durability, options)
     }
 
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// All that is set, for a cluster that is to plan the same.
+    pub fn set_values(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.settings.iter()
+    }
+
     /// Whether the session's jobs take snapshots, and where.
     pub fn checkpoint_dir(&self) -> Option<&str> {
         self.settings.get(DIR).filter(|dir| !dir.is_empty())

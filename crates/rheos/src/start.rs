@@ -78,17 +78,30 @@ pub(crate) fn place(text: &str) -> (String, Option<u64>) {
     (trimmed.to_string(), None)
 }
 
-/// The snapshot at a place.
-pub(crate) async fn snapshot_at(storage: &Arc<dyn Storage>, text: &str, position: Option<u64>) -> Result<Manifest> {
+/// A folder by a name that means the same everywhere on this machine.
+pub(crate) fn absolute(folder: &str) -> String {
+    if folder.contains("://") {
+        return folder.to_string();
+    }
+    std::path::absolute(folder).map_or_else(|_| folder.to_string(), |path| path.display().to_string())
+}
+
+/// The snapshot at a place: the latest, or the one at a position of the log; `None` where there is none.
+pub(crate) async fn find_snapshot(storage: &Arc<dyn Storage>, position: Option<u64>) -> Result<Option<Manifest>> {
     let found = look(storage).await?;
     let manifest = match position {
         None => found.log.latest().map(|(_, manifest)| manifest.clone()),
         Some(position) => found.log.manifests().find(|(at, _)| *at == position).map(|(_, manifest)| manifest.clone()),
     };
-    if let (None, Some((_, error))) = (&manifest, found.unreadable.into_iter().next()) {
-        return Err(error);
+    match (manifest, found.unreadable.into_iter().next()) {
+        (None, Some((_, error))) => Err(error),
+        (manifest, _) => Ok(manifest),
     }
-    manifest.ok_or_else(|| {
+}
+
+/// The snapshot at a place, which there must be.
+pub(crate) async fn snapshot_at(storage: &Arc<dyn Storage>, text: &str, position: Option<u64>) -> Result<Manifest> {
+    find_snapshot(storage, position).await?.ok_or_else(|| {
         let hint = "name a job's folder, or a record with a snapshot in its log; 'rheos checkpoints list' shows what is there";
         Error::config(format!("there is no snapshot at '{text}'; {hint}"))
     })

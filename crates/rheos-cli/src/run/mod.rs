@@ -9,8 +9,10 @@ use std::io::{self, IsTerminal, Write};
 
 use rheos::Session;
 
+use self::form::Form;
 use self::jobs::Jobs;
 use crate::args::{OutputKind, RunArgs};
+use crate::cluster::{Target, submission};
 use crate::failure::Failure;
 use crate::figures::table;
 use crate::interrupt::Interrupt;
@@ -32,12 +34,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let steps = prepare::steps(&mut session, &statements, &settings, display)?;
 
+    let target = args.target.as_ref().map(|target| Target::new(Some(target), args.token_file.as_deref())).transpose()?;
     let interrupt = Interrupt::default();
     let mut jobs = Jobs { args: &args.snapshots, is_tortured: args.sink_to.is_some(), started: 0 };
     let mut shown = 0;
-    for step in steps {
+    for (i, step) in steps {
         let step = match step {
-            Step::Later(i) => {
+            Step::Later => {
                 let (script, parsed) = &statements[i];
                 let wrong = |e| script.wrong(&prepare::at_statement(e, parsed));
                 let Some(step) = prepare::step(&mut session, parsed, &settings, display, &wrong)? else { continue };
@@ -51,7 +54,19 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
             }
             shown += 1;
         }
-        carry_out(&session, step, display, &mut jobs, &interrupt)?;
+        match (&target, step) {
+            (Some(target), Step::Insert(_)) => {
+                interrupt.listen();
+                target.insert(&submission(&statements, i, &settings, args.sink_to.as_deref()), &interrupt)?;
+            }
+            (Some(target), Step::Query { info, form, .. }) => {
+                interrupt.listen();
+                // There is no live table of a job that runs elsewhere.
+                let form = form.map_or_else(|| Form::new(OutputKind::Changelog, &info).map_err(Failure::Job), Ok)?;
+                target.query(&submission(&statements, i, &settings, None), form, &interrupt)?;
+            }
+            (_, step) => carry_out(&session, step, display, &mut jobs, &interrupt)?,
+        }
     }
     Ok(())
 }
@@ -71,7 +86,7 @@ fn carry_out(session: &Session, step: Step, display: Display, jobs: &mut Jobs, i
             let line = |cells: &[String]| cells.join("\t") + "\n";
             write_out(&std::iter::once(&header).chain(&rows).map(|cells| line(cells)).collect::<String>())
         }
-        Step::Later(_) => Ok(()),
+        Step::Later => Ok(()),
         Step::Insert(job) => {
             interrupt.listen();
             let running = session.start_with(job, jobs.next_options(false)).map_err(Failure::of_start)?;

@@ -38,7 +38,7 @@ pub(crate) struct Ending {
 /// A job as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct JobRecord {
-    format: u32,
+    pub(crate) format: u32,
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) sql: String,

@@ -50,7 +50,8 @@ impl Network {
         if options.own_id == 0 {
             return Err(Error::bug("0 is no number of a process"));
         }
-        let listener = TcpListener::bind(listen).await.map_err(|e| Error::config(format!("cannot listen on {listen}: {e}")).caused_by(e))?;
+        let listener =
+            TcpListener::bind(listen).await.map_err(|e| Error::config(format!("cannot listen on {listen}: {e}")).caused_by(e))?;
         let (failures, unread) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             options,

@@ -182,7 +182,13 @@ pub(crate) struct RemoteSender {
 }
 
 impl RemoteSender {
-    pub(crate) fn new(channel: Arc<OutChannel>, link: Arc<Link>, encoder: Encoder, metrics: Arc<TaskMetrics>, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(
+        channel: Arc<OutChannel>,
+        link: Arc<Link>,
+        encoder: Encoder,
+        metrics: Arc<TaskMetrics>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         RemoteSender { channel, link, encoder, schema: None, metrics, clock }
     }
 

@@ -99,7 +99,9 @@ impl Jobs {
             Message::Go(v1::Go { job, attempt }) => {
                 let go = self.job(&job).and_then(|job| lock(&job.deployments).get_mut(&attempt)?.1.take());
                 // An attempt that was cancelled does not listen.
-                go.into_iter().for_each(|go| drop(go.send(())));
+                go.into_iter().for_each(|go| {
+                    let _ = go.send(());
+                });
             }
             Message::Trigger(v1::Trigger { job, attempt, barrier_json, stop }) => match from_json("a barrier", &barrier_json) {
                 Ok(barrier) => self.job(&job).into_iter().for_each(|job| job.runner.trigger(attempt, barrier, stop)),
