@@ -13,6 +13,8 @@ use super::options::NetworkOptions;
 /// How long to wait between attempts, in milliseconds.
 const FIRST_WAIT_MS: u64 = 20;
 const LONGEST_WAIT_MS: u64 = 500;
+/// How many attempts there are at least until a lost link has failed: an answer may be lost too.
+const ATTEMPTS: u64 = 4;
 
 /// Keeps the link connected until it fails; returns why.
 pub(crate) async fn keep_connected(link: &Link, address: &str, options: &NetworkOptions, clock: &dyn Clock) -> String {
@@ -27,7 +29,7 @@ pub(crate) async fn keep_connected(link: &Link, address: &str, options: &Network
         }
         let dialed = tokio::select! {
             dialed = dial(link, address, options) => dialed,
-            () = clock.sleep_ms(left_ms) => Err(Error::restart("no answer")),
+            () = clock.sleep_ms(left_ms.min((timeout_ms / ATTEMPTS).max(1))) => Err(Error::restart("no answer")),
         };
         let ended = match dialed {
             Ok((stream, peer_link)) => {

@@ -39,3 +39,6 @@ pub use network::Network;
 pub use options::NetworkOptions;
 pub(crate) use outgoing::RemoteSender;
 pub use peer::{ChannelId, LinkFailure, Peer};
+
+#[cfg(test)]
+mod tests;
