@@ -160,7 +160,7 @@ befall them, one after the other and sometimes two at a time:
 
 - a worker is killed, and started again within three seconds
 - a worker stands still, for less or more than the heartbeat time-out, and goes on
-- two workers, or a worker and the coordinator, do not hear each other, both or one way
+- two workers, or a worker and the coordinator, do not hear each other, or one of them
 - the network of a worker is slow, narrow, loses packets or is gone for moments
 - the coordinator is killed: at any time, in a snapshot, in a commit, in a deployment
 
@@ -176,7 +176,7 @@ and should take its time. nexmark:q5 stands for a query of the Nexmark benchmark
 events come in real time for as long as the faults do, --var RATE=2000 a second. In a
 script of yours ${PACED} is false in the run without faults and true in the cluster.
 
-EXIT CODES: 0 each row is there once, the job has finished, and nothing is left behind;
+EXIT CODES: 0 each row is there once, the job has finished and left nothing behind,
 1 a statement, the configuration or the cluster's start is wrong, 2 it is not so."#;
 
 /// `rheos checkpoints ... --help`

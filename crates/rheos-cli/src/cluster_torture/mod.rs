@@ -1,7 +1,7 @@
 //! `rheos torture-cluster`: a cluster of processes, on hosts of their own, that are killed, stopped and cut apart while a job runs; then
 //! its output is compared with that of a run in one process without faults.
 //!
-//! 1. [`fault`] and [`schedule`] say what befalls the cluster when: from a seed, and nothing else.
+//! 1. [`fault`] and [`mod@schedule`] say what befalls the cluster when: from a seed, and nothing else.
 //! 2. [`machine`] finds out what can be done here; [`network`] makes hosts and cuts links, [`process`] kills and stops.
 //! 3. [`cluster`] is a coordinator and its workers; [`rest`] and [`watch`] see how the job is, [`moment`] what is on storage.
 //! 4. [`torment`] carries the schedule out, each fault as a [`strike`]; [`recovery`] takes the times.
@@ -42,7 +42,7 @@ use crate::run::write_out;
 /// How many subtasks an operator runs as, if the command line does not say.
 const PARALLELISM: usize = 3;
 /// How much longer than the schedule the input lasts.
-const MARGIN_MS: u64 = 10_000;
+const MARGIN_MS: u64 = 5_000;
 
 /// Carries the command out.
 pub(crate) fn torture_cluster(args: &ClusterTortureArgs) -> Result<(), Failure> {

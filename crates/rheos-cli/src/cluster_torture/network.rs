@@ -180,7 +180,8 @@ impl Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        // With the bridge's namespace go both ends of all links.
+        // A namespace is taken down in the background, but the next network may want this name at once.
+        drop(ip(&["link", "del", &self.device(Host::Client)]));
         remove(&self.prefix);
     }
 }

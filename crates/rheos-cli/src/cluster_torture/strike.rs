@@ -21,6 +21,8 @@ pub(super) struct Scene<'a> {
     pub(super) is_running: bool,
     /// From one snapshot to the next.
     pub(super) interval_ms: u64,
+    /// After which silence a worker counts as dead.
+    pub(super) timeout_ms: u64,
     /// What befalls.
     pub(super) cluster: &'a mut Cluster,
     /// Whose processes were killed, to be filled.
@@ -67,7 +69,8 @@ impl Strike {
             })?,
         }
         let until_ms = (!fault.kind.waits()).then_some(now_ms + fault.lasts_ms);
-        let latest_ms = now_ms + MOMENT_MS;
+        // It may be the silence of the killed worker by which the coordinator notices.
+        let latest_ms = now_ms + MOMENT_MS + if fault.kind == Kind::KillInDeployment { scene.timeout_ms } else { 0 };
         Ok(Strike { fault, has_missed: false, until_ms, latest_ms, due_ms: None, folder, flicker: (false, now_ms) })
     }
 

@@ -31,6 +31,8 @@ pub(super) struct TormentOptions<'a> {
     pub(super) dir: &'a Path,
     /// From one snapshot to the next.
     pub(super) interval_ms: u64,
+    /// After which silence a worker counts as dead.
+    pub(super) timeout_ms: u64,
     /// How long the job may take to finish once all faults are healed.
     pub(super) limit_ms: u64,
     /// Ends it when somebody asks.
@@ -166,8 +168,9 @@ impl<'a> Torment<'a> {
     /// Goes on with the faults that have begun, and begins the next one.
     fn strike(&mut self, now_ms: u64) -> Result<(), Failure> {
         let mut killed = Vec::new();
-        let (is_running, interval_ms) = (self.state == Some(State::Running), self.options.interval_ms);
-        let mut scene = Scene { now_ms, is_running, interval_ms, cluster: self.cluster, killed: &mut killed };
+        let TormentOptions { interval_ms, timeout_ms, .. } = self.options;
+        let is_running = self.state == Some(State::Running);
+        let mut scene = Scene { now_ms, is_running, interval_ms, timeout_ms, cluster: self.cluster, killed: &mut killed };
         let mut healed = Vec::new();
         for (i, strike) in self.strikes.iter_mut().enumerate() {
             let waited = strike.is_waiting();

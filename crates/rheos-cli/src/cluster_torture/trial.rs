@@ -84,7 +84,8 @@ pub(super) fn torture(setup: &Setup<'_>, trial: Trial, network: Option<Network>,
     story.tell(&format!("the job {id} is submitted"));
     let watch = Watch::begin(coordinator, id, output.clone());
     let watch = watch.map_err(|e| Failure::wrong(format!("no thread can be started: {e}")))?;
-    let options = TormentOptions { dir: &jobs, interval_ms: setup.interval_ms, limit_ms: setup.limit_ms, interrupt: setup.interrupt };
+    let Setup { interval_ms, timeout_ms, limit_ms, interrupt, .. } = *setup;
+    let options = TormentOptions { dir: &jobs, interval_ms, timeout_ms, limit_ms, interrupt };
     let outcome = Torment::new(options, &mut cluster, &mut story, faults).run(&watch)?;
     drop(watch);
     // A worker that was cut off may only now learn that its work is not wanted any more.
