@@ -46,6 +46,9 @@ pub(crate) enum Command {
     /// Kill a bounded job over and over, restore it each time, and compare its output with that of a run without failure
     #[command(after_long_help = help::TORTURE)]
     Torture(TortureArgs),
+    /// Kill, stop and cut apart the processes of a cluster while it runs a bounded job, and compare the output likewise
+    #[command(after_long_help = help::TORTURE_CLUSTER)]
+    TortureCluster(ClusterTortureArgs),
     /// List, show and verify the snapshots of jobs
     #[command(subcommand)]
     Checkpoints(CheckpointsCommand),
@@ -59,7 +62,7 @@ pub(crate) enum Command {
 }
 
 /// Which SQL, under which settings.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(group = ArgGroup::new("sql").required(true).multiple(true))]
 pub(crate) struct ScriptArgs {
     /// Scripts to run, one after the other; '-' reads standard input
@@ -313,6 +316,54 @@ pub(crate) struct TortureArgs {
     /// Keep outputs, snapshots and what each life said, in a new folder
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+}
+
+/// `rheos torture-cluster`
+#[derive(Debug, Args)]
+pub(crate) struct ClusterTortureArgs {
+    #[command(flatten)]
+    pub(crate) script: ScriptArgs,
+    /// How many workers the cluster has
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) workers: usize,
+    /// How many subtasks of an operator a worker has room for [default: so that the job fits where a worker is missing]
+    #[arg(long, value_name = "N")]
+    pub(crate) slots: Option<usize>,
+    /// How many faults befall it, if the job runs long enough
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) faults: usize,
+    /// From which the faults follow [default: at random]
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: Option<u64>,
+    /// After which silence the coordinator takes a worker for dead
+    #[arg(long, value_name = "DURATION", default_value = "4 s")]
+    pub(crate) heartbeat_timeout: String,
+    /// From one snapshot to the next
+    #[arg(long, value_name = "DURATION", default_value = "500ms")]
+    pub(crate) interval: String,
+    /// How long the job may take to finish after the last fault
+    #[arg(long, value_name = "DURATION", default_value = "5 min")]
+    pub(crate) time_limit: String,
+    /// Whether each process gets a host of its own, as network namespaces make it
+    #[arg(long, value_enum, default_value_t = NamespacesKind::Auto)]
+    pub(crate) namespaces: NamespacesKind,
+    /// Keep outputs, snapshots and the logs of all processes, in a new folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+    /// The program of the cluster, if it is not this one
+    #[arg(long, value_name = "RHEOS", hide = true)]
+    pub(crate) program: Option<PathBuf>,
+}
+
+/// Whether there are network namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NamespacesKind {
+    /// Where root runs this and the machine can
+    Auto,
+    /// Or else it is an error
+    On,
+    /// Processes are killed and stopped, but the network stays whole
+    Off,
 }
 
 /// What a failure may do to the output.

@@ -183,6 +183,37 @@ gap        rows may be lost; they are counted
 EXIT CODES: 0 the job kept its promise, 1 a statement or the configuration is wrong,
 2 it broke it, or did not finish."#;
 
+/// `rheos torture-cluster --help`
+pub(crate) const TORTURE_CLUSTER: &str = r#"EXAMPLE
+
+   $ sudo rheos torture-cluster nexmark:q5 nexmark:q17 --faults 60
+
+Runs each script, of exactly one INSERT or query over input that ends, in one process
+without faults. Then starts a coordinator and workers, each on a host of its own (a
+network namespace, which needs root and iproute2), submits the script, and has faults
+befall them, one after the other and sometimes two at a time:
+
+- a worker is killed, and started again within three seconds
+- a worker stands still, for less or more than the heartbeat time-out, and goes on
+- two workers, or a worker and the coordinator, do not hear each other, or one of them
+- the network of a worker is slow, narrow, loses packets or is gone for moments
+- the coordinator is killed: at any time, in a snapshot, in a commit, in a deployment
+
+When the job has finished, compares the outputs: rows that are only added one by one,
+updated ones as the final table. Tells how long it took after each kill until the job
+ran, read rows and showed output again.
+
+Without root the processes are on this host, and are only killed and stopped. Delays
+and losses need the kernel's netem (sch_netem); where it is missing that is said.
+
+The script has to be one that gives the same rows each time (rheos torture --help),
+and should take its time. nexmark:q5 stands for a query of the Nexmark benchmark whose
+events come in real time for as long as the faults do, --var RATE=2000 a second. In a
+script of yours ${PACED} is false in the run without faults and true in the cluster.
+
+EXIT CODES: 0 each row is there once, the job has finished and left nothing behind,
+1 a statement, the configuration or the cluster's start is wrong, 2 it is not so."#;
+
 /// `rheos checkpoints ... --help`
 pub(crate) const CHECKPOINTS: &str = r#"EXAMPLES
 
@@ -235,6 +266,7 @@ mod tests {
             super::CLUSTER,
             super::EXPLAIN,
             super::TORTURE,
+            super::TORTURE_CLUSTER,
             super::CHECKPOINTS,
             super::BENCH_NEXMARK,
             super::BENCH_SNAPSHOTS,

@@ -13,6 +13,7 @@ mod args;
 mod bench;
 mod checkpoints;
 mod cluster;
+mod cluster_torture;
 mod explain;
 mod failure;
 mod figures;
@@ -72,6 +73,7 @@ fn carry_out(cli: &Cli) -> ExitCode {
         Command::Workers(args) => cluster::workers(args),
         Command::Explain(args) => explain::explain(args),
         Command::Torture(args) => torture::torture(args),
+        Command::TortureCluster(args) => cluster_torture::torture_cluster(args),
         Command::Checkpoints(command) => checkpoints::checkpoints(command),
         Command::Bench(BenchCommand::Nexmark(args)) => bench::nexmark(args),
         Command::Bench(BenchCommand::Snapshots(args)) => bench::snapshots(args),

@@ -7,7 +7,7 @@ use rheos::torture::{Life, Options, RESTARTS, Rows};
 use rheos::{Job, Recovery, Session};
 use rheos_core::env::{system_monotonic_ns, system_now_ms};
 
-use crate::args::{OutputKind, RecoveryKind, TortureArgs};
+use crate::args::{OutputKind, RecoveryKind, ScriptArgs, TortureArgs};
 use crate::failure::Failure;
 use crate::prepare::{self, Display, Step};
 use crate::run::write_out;
@@ -26,7 +26,7 @@ pub(crate) fn torture(args: &TortureArgs) -> Result<(), Failure> {
             RecoveryKind::Gap => Recovery::Gap,
         },
         faults: !args.no_faults,
-        rows: rows(args)?,
+        rows: rows_of(&args.script)?,
         dir: args.keep.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("rheos-torture-{}-{random:x}", std::process::id()))),
     };
     let program = std::env::current_exe().map_err(|e| Failure::wrong(format!("where this program lies cannot be found: {e}")))?;
@@ -44,12 +44,12 @@ pub(crate) fn torture(args: &TortureArgs) -> Result<(), Failure> {
 }
 
 /// What the script's one job writes.
-fn rows(args: &TortureArgs) -> Result<Rows, Failure> {
-    if args.script.files.iter().any(|file| file == Path::new("-")) {
+pub(crate) fn rows_of(args: &ScriptArgs) -> Result<Rows, Failure> {
+    if args.files.iter().any(|file| file == Path::new("-")) {
         return Err(Failure::wrong("torture runs the script more than once: it cannot come from standard input"));
     }
-    let scripts = Script::read_all(&args.script)?;
-    let settings = Settings::collect(&args.script)?;
+    let scripts = Script::read_all(args)?;
+    let settings = Settings::collect(args)?;
     let (mut session, statements) = prepare::begin(&scripts, &settings)?;
     session.redirect_sinks(PathBuf::from("torture"));
     let job = only_job(&mut session, &statements, &settings)?;

@@ -3,7 +3,7 @@
 mod measure;
 mod overhead;
 mod process_time;
-mod queries;
+pub(crate) mod queries;
 mod report;
 mod snapshots;
 

@@ -47,6 +47,11 @@ impl Differences {
     pub fn is_empty(&self) -> bool {
         *self == Differences::default()
     }
+
+    /// Each way to differ, by name.
+    pub fn named(&self) -> [(&'static str, &Tally); 4] {
+        [("lost", &self.lost), ("duplicated", &self.duplicated), ("changed", &self.changed), ("added", &self.added)]
+    }
 }
 
 /// How output repeats itself after failures, by the names of the literature.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::compare::{Comparison, Repetition, Tally};
+use super::compare::{Comparison, Repetition};
 use super::lives::{Options, seconds};
 use super::output::Rows;
 use crate::Recovery;
@@ -48,16 +48,6 @@ impl Report {
         };
         rows && self.hidden.is_empty() && self.failure.is_none()
     }
-
-    fn differences(&self) -> [(&'static str, &Tally); 4] {
-        let differences = &self.comparison.differences;
-        [
-            ("lost", &differences.lost),
-            ("duplicated", &differences.duplicated),
-            ("changed", &differences.changed),
-            ("added", &differences.added),
-        ]
-    }
 }
 
 impl fmt::Display for Report {
@@ -72,9 +62,9 @@ impl fmt::Display for Report {
         }
         writeln!(f, ", {} restarts, {} snapshots, {} failed ones", self.restarts, self.snapshots, self.failed_snapshots)?;
         let of = if self.options.rows == Rows::Added { "rows" } else { "final table" };
-        let counts = self.differences().map(|(name, tally)| format!("{} {name}", tally.count)).join(", ");
+        let counts = self.comparison.differences.named().map(|(name, tally)| format!("{} {name}", tally.count)).join(", ");
         writeln!(f, "{of:<17}{counts}")?;
-        for (name, tally) in self.differences().into_iter().filter(|_| !self.held()) {
+        for (name, tally) in self.comparison.differences.named().into_iter().filter(|_| !self.held()) {
             for row in &tally.examples {
                 writeln!(f, "  {name}: {row}")?;
             }
