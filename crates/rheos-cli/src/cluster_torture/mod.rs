@@ -57,10 +57,12 @@ pub(crate) fn torture_cluster(args: &ClusterTortureArgs) -> Result<(), Failure> 
     let interrupt = Interrupt::default();
     interrupt.listen();
     let told = all(args, seed, &dir, &interrupt);
-    if args.keep.is_some() || !matches!(told, Ok(true) | Err(Failure::Interrupted)) {
-        eprintln!("outputs, snapshots and the logs of all processes are in '{}'", dir.display());
-    } else {
+    // What failed before anything ran has left nothing to see; a folder with something in it stays.
+    let is_empty = std::fs::remove_dir(&dir).is_ok();
+    if args.keep.is_none() && matches!(told, Ok(true) | Err(Failure::Interrupted)) {
         drop(std::fs::remove_dir_all(&dir));
+    } else if !is_empty {
+        eprintln!("outputs, snapshots and the logs of all processes are in '{}'", dir.display());
     }
     if told? { Ok(()) } else { Err(Failure::Told) }
 }

@@ -53,10 +53,10 @@ pub(super) struct Setup<'a> {
 /// Tortures one script.
 pub(super) fn torture(setup: &Setup<'_>, trial: Trial, network: Option<Network>, faults: Vec<Fault>) -> Result<Report, Failure> {
     let [reference, output, jobs, logs] = ["reference", "output", "coordinator", "logs"].map(|name| setup.dir.join(name));
-    [&reference, &output, &jobs, &logs].into_iter().try_for_each(|folder| make_folder(folder))?;
     let mut script = trial.script.clone();
     script.variables.insert(0, ("PACED".into(), "true".into()));
     let rows = rows_of(&script)?;
+    [&reference, &output, &jobs, &logs].into_iter().try_for_each(|folder| make_folder(folder))?;
     let program = match &setup.args.program {
         Some(program) => program.clone(),
         None => std::env::current_exe().map_err(|e| Failure::wrong(format!("where this program lies cannot be found: {e}")))?,
