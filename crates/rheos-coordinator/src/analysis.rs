@@ -10,8 +10,10 @@ use rheos_graph::{JobMetrics, TaskId, TaskReport};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Below this part of its time a task is not what holds a job back.
-const LEAST_USEFUL: f64 = 0.5;
+/// A task that is busy for this part of its time holds the job back, also where nobody waits for it: a source.
+const BUSY: f64 = 0.5;
+/// A task that waits for room for this part of its time is held back.
+const HELD_BACK: f64 = 0.2;
 /// How much busier than the others an instance is that is told by its number.
 const OUTSTANDING: f64 = 1.5;
 
@@ -88,7 +90,7 @@ pub struct Bottleneck {
 }
 
 /// What tasks did between two moments that lie `elapsed_ns` apart. Subtasks that began in between are taken from their beginning.
-pub(crate) fn rates(before: &JobMetrics, now: &JobMetrics, elapsed_ns: u64) -> Vec<TaskRates> {
+pub fn rates(before: &JobMetrics, now: &JobMetrics, elapsed_ns: u64) -> Vec<TaskRates> {
     let earlier: BTreeMap<(TaskId, usize), &TaskReport> = before.tasks.iter().map(|t| ((t.task, t.index), t)).collect();
     let mut tasks: BTreeMap<TaskId, TaskRates> = BTreeMap::new();
     for report in &now.tasks {
@@ -141,13 +143,18 @@ fn subtask(before: Option<&TaskReport>, now: &TaskReport, elapsed_ns: u64) -> Su
 }
 
 /// What holds the job back, if anything does.
-pub(crate) fn bottleneck(tasks: &[TaskRates]) -> Option<Bottleneck> {
+pub fn bottleneck(tasks: &[TaskRates]) -> Option<Bottleneck> {
     let busiest = |task: &TaskRates| -> Option<SubtaskRates> {
-        let free = task.subtasks.iter().filter(|s| s.waits_for_output < LEAST_USEFUL);
+        let free = task.subtasks.iter().filter(|s| s.waits_for_output < BUSY);
         free.max_by(|a, b| a.useful.total_cmp(&b.useful)).cloned()
     };
     let candidates = tasks.iter().filter_map(|task| Some((task, busiest(task)?)));
-    let (task, subtask) = candidates.max_by(|(_, a), (_, b)| a.useful.total_cmp(&b.useful)).filter(|(_, s)| s.useful >= LEAST_USEFUL)?;
+    // Where tasks share processors, none may be busy half of the time though somebody waits for it.
+    let is_held_back = tasks.iter().flat_map(|task| &task.subtasks).any(|s| s.waits_for_output >= HELD_BACK);
+    let (task, subtask) = candidates.max_by(|(_, a), (_, b)| a.useful.total_cmp(&b.useful))?;
+    if subtask.useful < BUSY && !is_held_back {
+        return None;
+    }
     let operator = subtask.operators.iter().max_by(|a, b| a.useful.total_cmp(&b.useful))?;
     let others: Vec<&SubtaskRates> = task.subtasks.iter().filter(|s| s.index != subtask.index).collect();
     let mean = |of: fn(&SubtaskRates) -> f64| others.iter().map(|s| of(s)).sum::<f64>() / others.len() as f64;

@@ -14,7 +14,7 @@ mod rest;
 mod storage;
 mod workers;
 
-pub use analysis::{Bottleneck, OperatorRate, SubtaskRates, TaskRates};
+pub use analysis::{Bottleneck, OperatorRate, SubtaskRates, TaskRates, bottleneck, rates};
 pub use cluster::{
     Assembly, CheckpointInfo, Cluster, ClusterOptions, JobSettings, LogLine, PlanError, PlannedJob, Planner, RequestError, Submission,
     WorkerInfo, subtasks,

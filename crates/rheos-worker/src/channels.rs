@@ -26,7 +26,7 @@ pub(crate) struct Channels {
 
 /// Makes the ends that the subtasks of `share` need. `metrics` are those of every subtask of the job, by task and instance.
 pub(crate) fn channels(graph: &TaskGraph, share: &Share, options: &RuntimeOptions, metrics: &[Vec<Arc<TaskMetrics>>]) -> Result<Channels> {
-    let limits = options.channel_limits(ends(graph, share));
+    let limits = options.channel_limits(count(graph));
     let mut inboxes = BTreeMap::new();
     // By edge, sending and receiving instance.
     let mut local: BTreeMap<(usize, usize, usize), Sender> = BTreeMap::new();
@@ -80,17 +80,11 @@ fn peers(edge: &TaskEdge, parallelism: usize, index: usize) -> std::ops::Range<u
     }
 }
 
-/// How many ends of channels hold elements in this process: those that receive, and those that send to another.
-fn ends(graph: &TaskGraph, share: &Share) -> usize {
-    let mut ends = 0;
-    for edge in &graph.edges {
-        let (senders, receivers) = (graph.tasks[edge.from].parallelism, graph.tasks[edge.to].parallelism);
-        for receiver in 0..receivers {
-            for sender in peers(edge, senders, receiver) {
-                let (sends, receives) = (share.is_here(edge.from, sender), share.is_here(edge.to, receiver));
-                ends += usize::from(receives) + usize::from(sends && !receives);
-            }
-        }
-    }
-    ends
+/// How many channels the job has, wherever their ends are: both ends of one in two processes must have the same limits.
+fn count(graph: &TaskGraph) -> usize {
+    let of_edge = |edge: &TaskEdge| {
+        let receivers = graph.tasks[edge.to].parallelism;
+        receivers * peers(edge, graph.tasks[edge.from].parallelism, 0).len()
+    };
+    graph.edges.iter().map(of_edge).sum()
 }

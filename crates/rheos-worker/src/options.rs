@@ -13,8 +13,8 @@ pub struct RuntimeOptions {
     pub job_id: String,
     /// What waits in each channel at most.
     pub channel: ChannelLimits,
-    /// What the channels of the job may hold together in this process, in bytes: each gets its share, but 128 KiB at least, and at
-    /// most `channel`. A channel may exceed its share by one batch.
+    /// What the channels of the job may hold together in a process, in bytes. Each gets its share, as if all of them were in one
+    /// process, but 128 KiB at least, and at most `channel`. A channel may exceed its share by one batch.
     pub buffer_bytes: usize,
     /// Up to which size small pieces are joined before they are sent.
     pub coalesce: CoalesceLimits,
@@ -25,9 +25,9 @@ pub struct RuntimeOptions {
 }
 
 impl RuntimeOptions {
-    /// The limits of each channel of a job that has so many ends of channels in this process.
-    pub(crate) fn channel_limits(&self, ends: usize) -> ChannelLimits {
-        let share = (self.buffer_bytes / ends.max(1)).max(LEAST_CHANNEL_BYTES);
+    /// The limits of each channel of a job that has so many.
+    pub(crate) fn channel_limits(&self, channels: usize) -> ChannelLimits {
+        let share = (self.buffer_bytes / channels.max(1)).max(LEAST_CHANNEL_BYTES);
         ChannelLimits { bytes: self.channel.bytes.min(share), rows: self.channel.rows }
     }
 }
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn many_channels_share_the_budget_and_few_have_their_limit() {
         let options = RuntimeOptions { buffer_bytes: 64 << 20, ..RuntimeOptions::default() };
-        let bytes = [1, 64, 10_000].map(|ends| options.channel_limits(ends).bytes);
+        let bytes = [1, 64, 10_000].map(|channels| options.channel_limits(channels).bytes);
         assert_eq!(bytes, [4 << 20, 1 << 20, 128 << 10]);
     }
 }
