@@ -57,7 +57,9 @@ fn bids() -> ColumnBatch {
         Arc::new(Int64Array::from_iter_values((0..ROWS).map(|i| 1000 + mixed(i + 7).rem_euclid(5000)))),
         Arc::new(Int64Array::from_iter_values((0..ROWS).map(|i| mixed(i + 9).rem_euclid(100_000_000)))),
         Arc::new(StringArray::from_iter_values((0..ROWS).map(|i| ["Google", "Facebook", "Baidu", "Apple"][i as usize % 4]))),
-        Arc::new(StringArray::from_iter_values((0..ROWS).map(|i| format!("https://www.nexmark.com/item.htm?query=1&channel_id={}", mixed(i) as u32)))),
+        Arc::new(StringArray::from_iter_values(
+            (0..ROWS).map(|i| format!("https://www.nexmark.com/item.htm?query=1&channel_id={}", mixed(i) as u32)),
+        )),
         Arc::new(TimestampMillisecondArray::from_iter_values((0..ROWS).map(|i| 1_700_000_000_000 + i))),
         Arc::new(StringArray::from_iter_values((0..ROWS).map(letters))),
     ];

@@ -117,7 +117,9 @@ where
                 // An empty part of a payload is not aligned.
                 Ok(if range.is_empty() { MutableBuffer::new(0).into() } else { Buffer::from(self.body.slice(range)) })
             }
-            _ => Err(corrupt(format!("a buffer of at least {at_least} bytes is said to be {} bytes at {}", place.length(), place.offset()))),
+            _ => {
+                Err(corrupt(format!("a buffer of at least {at_least} bytes is said to be {} bytes at {}", place.length(), place.offset())))
+            }
         }
     }
 }

@@ -45,7 +45,9 @@ impl Hello {
         match bytes.get(4..8).map(|b| u32_at(b, 0)) {
             Some(VERSION) => {}
             Some(other) => {
-                return Err(Error::config(format!("the other process speaks version {other} of the data plane, this one version {VERSION}")));
+                return Err(Error::config(format!(
+                    "the other process speaks version {other} of the data plane, this one version {VERSION}"
+                )));
             }
             None => return Err(Error::corrupt("a hello that is cut off")),
         }

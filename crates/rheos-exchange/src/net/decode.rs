@@ -55,8 +55,7 @@ impl Decoder {
 
     fn columns(&self, header: &Header, payload: Bytes) -> Result<ColumnBatch> {
         let schema = self.schema.as_ref().ok_or_else(|| Error::corrupt("a batch of columns before its schema"))?;
-        let payload =
-            if header.flags & COMPRESSED != 0 { decompressed(&payload, header.raw_length as usize)? } else { payload };
+        let payload = if header.flags & COMPRESSED != 0 { decompressed(&payload, header.raw_length as usize)? } else { payload };
         let kinds = if header.flags & KINDS != 0 { header.rows as usize } else { 0 };
         let Some(message) = payload.len().checked_sub(kinds).filter(|_| header.rows > 0) else {
             return Err(Error::corrupt(format!("a batch of {} rows in {} bytes", header.rows, payload.len())));

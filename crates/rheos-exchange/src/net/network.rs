@@ -20,8 +20,9 @@ use super::incoming::InChannel;
 use super::link::Link;
 use super::listen::accept_all;
 use super::options::NetworkOptions;
-use super::outgoing::{OutChannel, RemoteSender};
+use super::outgoing::OutChannel;
 use super::peer::{ChannelId, LinkFailure, Peer};
+use super::remote_sender::RemoteSender;
 use crate::channel::Sender;
 use crate::limits::ChannelLimits;
 
@@ -50,7 +51,8 @@ impl Network {
         if options.own_id == 0 {
             return Err(Error::bug("0 is no number of a process"));
         }
-        let listener = TcpListener::bind(listen).await.map_err(|e| Error::config(format!("cannot listen on {listen}: {e}")).caused_by(e))?;
+        let listener =
+            TcpListener::bind(listen).await.map_err(|e| Error::config(format!("cannot listen on {listen}: {e}")).caused_by(e))?;
         let (failures, unread) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             options,

@@ -12,7 +12,9 @@ const DEEPEST: usize = 32;
 /// The schema as bytes; an error where one of its types cannot cross processes.
 pub(crate) fn encode(schema: &Schema) -> Result<Vec<u8>> {
     check(schema).map_err(|(field, ty)| {
-        Error::config(format!("column {field} of type {ty} cannot cross processes; cast it to a type of SQL, or run the job in one process"))
+        Error::config(format!(
+            "column {field} of type {ty} cannot cross processes; cast it to a type of SQL, or run the job in one process"
+        ))
     })?;
     Ok(serde_json::to_vec(schema)?)
 }
@@ -20,7 +22,8 @@ pub(crate) fn encode(schema: &Schema) -> Result<Vec<u8>> {
 /// The schema of what [`encode`] gave.
 pub(crate) fn decode(bytes: &[u8]) -> Result<SchemaRef> {
     let schema: Schema = serde_json::from_slice(bytes).map_err(|e| Error::corrupt(format!("a schema cannot be read: {e}")).caused_by(e))?;
-    check(&schema).map_err(|(field, ty)| Error::corrupt(format!("a schema has column {field} of type {ty}, which cannot cross processes")))?;
+    check(&schema)
+        .map_err(|(field, ty)| Error::corrupt(format!("a schema has column {field} of type {ty}, which cannot cross processes")))?;
     Ok(schema.into())
 }
 

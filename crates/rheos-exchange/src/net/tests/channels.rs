@@ -23,7 +23,8 @@ fn elements_arrive_in_order_in_both_directions() {
         let pair = Pair::new(|o| o.token = Some("secret".into())).await;
         for (mut senders, mut inbox) in [pair.forward(1, 1, limits(1 << 20)), pair.backward(1, 1, limits(1 << 20))] {
             let mut sender = senders.remove(0);
-            let sent = vec![rows(0..3), Element::Watermark(Watermark::At(3)), Element::Barrier(Barrier::aligned(1)), rows(3..9), Element::End];
+            let sent =
+                vec![rows(0..3), Element::Watermark(Watermark::At(3)), Element::Barrier(Barrier::aligned(1)), rows(3..9), Element::End];
             for element in &sent {
                 sender.send(element.clone()).await.unwrap();
             }
@@ -45,14 +46,17 @@ fn a_channel_without_credit_waits_alone_and_memory_has_a_bound() {
         let (senders, mut inbox) = pair.forward(1, CHANNELS, limits(limit));
         inbox.hold_back(0);
         let largest = 30_000;
-        let tasks: Vec<_> = senders.into_iter().map(|mut sender| {
-            tokio::spawn(async move {
-                for n in 0..40 {
-                    sender.send(rows(n * 100..n * 100 + 100 * (n % 3 + 1))).await.unwrap();
-                }
-                sender.send(Element::End).await.unwrap();
+        let tasks: Vec<_> = senders
+            .into_iter()
+            .map(|mut sender| {
+                tokio::spawn(async move {
+                    for n in 0..40 {
+                        sender.send(rows(n * 100..n * 100 + 100 * (n % 3 + 1))).await.unwrap();
+                    }
+                    sender.send(Element::End).await.unwrap();
+                })
             })
-        }).collect();
+            .collect();
         let mut ended = 0;
         while ended < CHANNELS - 1 {
             let received = inbox.next().await.unwrap();

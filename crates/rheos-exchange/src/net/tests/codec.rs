@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, BinaryArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Int32Array, Int32Builder, Int64Array, LargeStringArray,
-    ListBuilder, MapBuilder, NullArray, RecordBatch, RecordBatchOptions, StringArray, StringBuilder, StringViewArray, StructArray,
-    TimestampMillisecondArray, UInt8Array,
+    Array, ArrayRef, BinaryArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Int32Array, Int32Builder, Int64Array,
+    LargeStringArray, ListBuilder, MapBuilder, NullArray, RecordBatch, RecordBatchOptions, StringArray, StringBuilder, StringViewArray,
+    StructArray, TimestampMillisecondArray, UInt8Array,
 };
 use arrow::datatypes::{DataType, Field, Schema};
 use proptest::prelude::*;
@@ -68,7 +68,11 @@ pub(super) fn every_type() -> RecordBatch {
         Arc::new(record),
         Arc::new(NullArray::new(6)),
         Arc::new(BooleanArray::from(vec![Some(true), None, Some(false), None, Some(true), Some(true)])),
-        Arc::new(Decimal128Array::from(vec![Some(1), None, Some(-3), Some(4), Some(5), Some(i128::MAX / 4)]).with_precision_and_scale(38, 2).unwrap()),
+        Arc::new(
+            Decimal128Array::from(vec![Some(1), None, Some(-3), Some(4), Some(5), Some(i128::MAX / 4)])
+                .with_precision_and_scale(38, 2)
+                .unwrap(),
+        ),
         Arc::new(TimestampMillisecondArray::from(vec![1, 2, 3, 4, 5, 6]).with_timezone("UTC")),
         Arc::new(BinaryArray::from(vec![&b"x"[..], b"", b"yy", b"z", b"\xFF", b"0"])),
         Arc::new(FixedSizeBinaryArray::try_from_iter((0u8..6).map(|i| [i; 3])).unwrap()),
@@ -143,7 +147,10 @@ fn what_has_no_codec_is_refused_by_the_sender() {
 
 #[test]
 fn what_comes_back_shares_its_memory_with_the_frame_and_says_so_once() {
-    let batch = ColumnBatch::inserts(columns(vec![Arc::new(Int64Array::from_iter_values(0..1000)), Arc::new(StringArray::from(vec!["abc"; 1000]))]));
+    let batch = ColumnBatch::inserts(columns(vec![
+        Arc::new(Int64Array::from_iter_values(0..1000)),
+        Arc::new(StringArray::from(vec!["abc"; 1000])),
+    ]));
     let Element::Batch(back) = there_and_back(&Element::Batch(batch.into()), false) else { panic!("rows expected") };
     assert!((8000..16_000).contains(&back.retained_bytes()), "{}", back.retained_bytes());
 }

@@ -69,10 +69,7 @@ impl Pair {
 
     /// Process 2 as process 1 sees it, and the other way round.
     fn peers(&self) -> (Peer, Peer) {
-        (
-            Peer { id: 2, address: self.proxy.address().to_string() },
-            Peer { id: 1, address: self.one.local_address().to_string() },
-        )
+        (Peer { id: 2, address: self.proxy.address().to_string() }, Peer { id: 1, address: self.one.local_address().to_string() })
     }
 
     /// `count` channels from one to two, into one inbox.
@@ -88,7 +85,15 @@ impl Pair {
     }
 }
 
-fn channels(from: &Network, to: &Peer, into: &Network, of: &Peer, deployment: u64, count: usize, limits: ChannelLimits) -> (Vec<Sender>, Inbox) {
+fn channels(
+    from: &Network,
+    to: &Peer,
+    into: &Network,
+    of: &Peer,
+    deployment: u64,
+    count: usize,
+    limits: ChannelLimits,
+) -> (Vec<Sender>, Inbox) {
     let (inbox, locals) = Inbox::new(vec![0; count], limits, Arc::default());
     let id = |i: usize| ChannelId { deployment, edge: 0, sender: i as u32, receiver: 0 };
     for (i, local) in locals.into_iter().enumerate() {
