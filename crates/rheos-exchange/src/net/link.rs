@@ -11,9 +11,10 @@ use tokio::task::AbortHandle;
 use super::control::{Progress, decode_consumed};
 use super::encode::Frame;
 use super::header::{FrameKind, Header};
-use super::incoming::{InChannel, Returns};
+use super::incoming::InChannel;
 use super::outgoing::OutChannel;
 use super::peer::ChannelId;
+use super::returns::Returns;
 
 /// How much is written at once, in bytes and in frames.
 const WRITE_BYTES: usize = 1 << 20;
@@ -160,6 +161,8 @@ impl Link {
 
     /// What the other end has received: the outgoing channels go on from there.
     pub(crate) fn resume(&self, generation: u64, all: &[Progress]) -> Result<()> {
+        // What was put in meanwhile comes again below.
+        self.lock_queue().ready.clear();
         let all: HashMap<ChannelId, &Progress> = all.iter().map(|p| (p.channel, p)).collect();
         let outgoing: Vec<_> = self.lock().outgoing.values().cloned().collect();
         for channel in outgoing {

@@ -30,15 +30,17 @@ mod options;
 mod outgoing;
 mod payload;
 mod peer;
+mod remote_sender;
+mod returns;
 mod schema;
 
 pub use decode::decode_frames;
 pub(crate) use encode::Encoded;
-pub(crate) use incoming::Returns;
 pub use network::Network;
 pub use options::NetworkOptions;
-pub(crate) use outgoing::RemoteSender;
 pub use peer::{ChannelId, LinkFailure, Peer};
+pub(crate) use remote_sender::RemoteSender;
+pub(crate) use returns::Returns;
 
 #[cfg(test)]
 mod tests;

@@ -20,8 +20,9 @@ use super::incoming::InChannel;
 use super::link::Link;
 use super::listen::accept_all;
 use super::options::NetworkOptions;
-use super::outgoing::{OutChannel, RemoteSender};
+use super::outgoing::OutChannel;
 use super::peer::{ChannelId, LinkFailure, Peer};
+use super::remote_sender::RemoteSender;
 use crate::channel::Sender;
 use crate::limits::ChannelLimits;
 

@@ -1,35 +1,25 @@
-//! The sending end of a channel to another process: credit, numbers, and the frames that were not yet received.
+//! A channel to another process, at the end that sends: credit, numbers, and the frames that were not yet received.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
-use arrow::datatypes::SchemaRef;
-use rheos_core::Batch;
-use rheos_core::element::Element;
-use rheos_core::env::Clock;
 use rheos_core::error::{Error, Result};
-use rheos_core::metrics::TaskMetrics;
 
-use super::encode::{Encoder, Frame, Unnumbered, is_same};
-use super::header::{FrameKind, HEADER_BYTES};
-use super::link::Link;
+use super::encode::{Frame, Unnumbered};
 use super::peer::ChannelId;
-use crate::limits::Parcel;
-use crate::send_error::SendError;
 
 /// What the sender and the link share of a channel.
 #[derive(Debug)]
 pub(crate) struct OutChannel {
     pub(crate) id: ChannelId,
     /// The credit in bytes.
-    limit: u64,
+    pub(crate) limit: u64,
     state: Mutex<OutState>,
 }
 
 #[derive(Debug, Default)]
-struct OutState {
+pub(crate) struct OutState {
     /// What was not yet received, in order; the first has number `base`.
     frames: VecDeque<Arc<Frame>>,
     base: u64,
@@ -41,19 +31,19 @@ struct OutState {
     /// Bytes on the wire of `frames`.
     buffered: usize,
     /// Whether the link has it among those that have frames to write.
-    is_queued: bool,
+    pub(crate) is_queued: bool,
     /// The connection that last wrote or that was resumed on: an older one takes nothing more.
     generation: u64,
     /// The sender, and the credit that it waits for.
     waiting: Option<(Waker, u64)>,
     /// An end was sent.
-    ended: bool,
-    sender_gone: bool,
-    disconnected: bool,
+    pub(crate) ended: bool,
+    pub(crate) sender_gone: bool,
+    pub(crate) disconnected: bool,
 }
 
 impl OutState {
-    fn admits(&self, cost: u64, limit: u64) -> bool {
+    pub(crate) fn admits(&self, cost: u64, limit: u64) -> bool {
         let in_flight = self.admitted - self.consumed;
         in_flight == 0 || in_flight + cost <= limit
     }
@@ -62,7 +52,20 @@ impl OutState {
         self.base + self.frames.len() as u64
     }
 
-    fn push(&mut self, id: ChannelId, frame: Unnumbered) {
+    /// Whether there are frames that were not written.
+    pub(crate) fn has_unwritten(&self) -> bool {
+        self.next < self.end_number()
+    }
+
+    /// Has the sender woken when there is credit for `cost`.
+    pub(crate) fn wait(&mut self, context: Option<&mut Context<'_>>, cost: u64) {
+        if let Some(context) = context {
+            self.waiting = Some((context.waker().clone(), cost));
+        }
+    }
+
+    /// Takes a frame in, with or without credit for it.
+    pub(crate) fn push(&mut self, id: ChannelId, frame: Unnumbered) {
         self.admitted += frame.cost();
         let frame = frame.numbered(id, self.end_number());
         self.buffered += frame.len();
@@ -71,6 +74,9 @@ impl OutState {
 
     /// Forgets what was received. Returns the sender, if there is credit now for what it waits with.
     fn acknowledge(&mut self, expected: u64, consumed: u64, limit: u64) -> Result<Option<Waker>> {
+        if self.disconnected {
+            return Ok(None);
+        }
         if expected > self.end_number() || consumed > self.admitted {
             return Err(Error::corrupt(format!(
                 "frames up to {expected} and {consumed} bytes are said to have come, of {} and {}",
@@ -90,7 +96,7 @@ impl OutState {
         Ok(if has_credit { self.waiting.take().map(|(waker, _)| waker) } else { None })
     }
 
-    fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.sender_gone && self.frames.is_empty()
     }
 }
@@ -143,7 +149,7 @@ impl OutChannel {
         Ok(is_queued)
     }
 
-    /// Goes on where the receiver knows nothing of the channel. It may be one that it has forgotten: `false`.
+    /// Goes on where the receiver knows nothing of the channel; `None` where it has forgotten it, since it knew it once.
     pub(crate) fn resume_unknown(&self, generation: u64) -> Result<Option<bool>> {
         if self.lock().base > 0 { Ok(None) } else { self.resume(generation, 0, 0).map(Some) }
     }
@@ -165,142 +171,7 @@ impl OutChannel {
     }
 
     /// Nothing that holds the lock can panic half-way through a change, so a poisoned lock is as good as any.
-    fn lock(&self) -> MutexGuard<'_, OutState> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, OutState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The sender's part.
-pub(crate) struct RemoteSender {
-    channel: Arc<OutChannel>,
-    link: Arc<Link>,
-    encoder: Encoder,
-    /// The schema that the receiver knows.
-    schema: Option<SchemaRef>,
-    metrics: Arc<TaskMetrics>,
-    clock: Arc<dyn Clock>,
-}
-
-impl RemoteSender {
-    pub(crate) fn new(
-        channel: Arc<OutChannel>,
-        link: Arc<Link>,
-        encoder: Encoder,
-        metrics: Arc<TaskMetrics>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        RemoteSender { channel, link, encoder, schema: None, metrics, clock }
-    }
-
-    /// Puts a parcel on its way, or gives it back where there is no credit and `now` does not insist. Of a batch that takes
-    /// several frames, it gives back what did not leave.
-    pub(crate) fn put(
-        &mut self,
-        mut parcel: Parcel,
-        now: bool,
-        context: Option<&mut Context<'_>>,
-        check: impl FnOnce(&Element) -> Result<(), SendError>,
-    ) -> Result<Option<Parcel>, SendError> {
-        // Not even the smallest frame: not encoded in vain.
-        let mut state = self.channel.lock();
-        if state.disconnected {
-            return Err(SendError::Disconnected);
-        }
-        if !now && !state.admits(HEADER_BYTES as u64, self.channel.limit) {
-            wait(&mut state, context, HEADER_BYTES as u64);
-            return Ok(Some(parcel));
-        }
-        drop(state);
-        let mut encoded = match parcel.encoded.take() {
-            Some(encoded) => encoded,
-            None => {
-                let start = self.clock.monotonic_ns();
-                let encoded = self.encoder.encode(&parcel.element)?;
-                self.metrics.serialize_ns.add(self.clock.monotonic_ns().saturating_sub(start));
-                Box::new(encoded)
-            }
-        };
-        let schema = match &encoded.schema {
-            Some(new) if !self.schema.as_ref().is_some_and(|known| is_same(known, new)) => {
-                Some((Arc::clone(new), Unnumbered::new(FrameKind::Schema, &super::schema::encode(new)?)))
-            }
-            _ => None,
-        };
-
-        let mut state = self.channel.lock();
-        if state.disconnected {
-            return Err(SendError::Disconnected);
-        }
-        let mut cost = schema.as_ref().map_or(0, |(_, frame)| frame.cost()) + encoded.frames.front().map_or(0, Unnumbered::cost);
-        if !now && !state.admits(cost, self.channel.limit) {
-            wait(&mut state, context, cost);
-            parcel.encoded = Some(encoded);
-            return Ok(Some(parcel));
-        }
-        check(&parcel.element)?;
-        if let Some((schema, frame)) = schema {
-            state.push(self.channel.id, frame);
-            self.schema = Some(schema);
-        }
-        let mut rows = 0;
-        while let Some(frame) = encoded.frames.pop_front() {
-            rows += frame.rows;
-            state.push(self.channel.id, frame);
-            cost = encoded.frames.front().map_or(0, Unnumbered::cost);
-            if !now && cost > 0 && !state.admits(cost, self.channel.limit) {
-                wait(&mut state, context, cost);
-                break;
-            }
-        }
-        state.ended |= matches!(parcel.element, Element::End);
-        self.queue(state);
-        if encoded.frames.is_empty() {
-            return Ok(None);
-        }
-        // Whoever copies what waits must not copy what has left.
-        if let Element::Batch(batch) = &parcel.element {
-            let left = batch_from(batch, rows);
-            parcel = Parcel { encoded: Some(encoded), ..Parcel::from(Element::Batch(left)) };
-        }
-        Ok(Some(parcel))
-    }
-
-    /// The sender is gone; without an end the receiver must hear of it.
-    pub(crate) fn gone(&self) {
-        let mut state = self.channel.lock();
-        if !state.ended && !state.disconnected {
-            state.push(self.channel.id, Unnumbered::new(FrameKind::Gone, &[]));
-        }
-        state.sender_gone = true;
-        let is_finished = state.is_finished();
-        self.queue(state);
-        if is_finished {
-            self.link.forget(&self.channel);
-        }
-    }
-
-    /// Lets the link know that there are frames to write.
-    fn queue(&self, mut state: MutexGuard<'_, OutState>) {
-        if !state.is_queued && state.next < state.end_number() {
-            state.is_queued = true;
-            self.link.queue_frames(Arc::clone(&self.channel));
-        }
-    }
-}
-
-/// Has the sender woken when there is credit for `cost`.
-fn wait(state: &mut OutState, context: Option<&mut Context<'_>>, cost: u64) {
-    if let Some(context) = context {
-        state.waiting = Some((context.waker().clone(), cost));
-    }
-}
-
-fn batch_from(batch: &Batch, row: usize) -> Batch {
-    batch.slice(row, batch.num_rows() - row)
-}
-
-impl fmt::Debug for RemoteSender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sender to process {} of {:?}", self.link.peer, self.channel.id)
     }
 }

@@ -1,12 +1,14 @@
 //! Connections that are lost, silent or gone.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use rheos_core::element::{Barrier, Element};
 use rheos_core::time::Watermark;
 
 use super::{Pair, limits, numbers, rows, runtime, show, until};
-use crate::net::LinkFailure;
-use crate::{Disconnected, SendError};
+use crate::net::{ChannelId, LinkFailure};
+use crate::{Disconnected, Inbox, SendError};
 
 /// The legal streams of several channels: batches of numbers that rise, watermarks, barriers, an end.
 fn streams() -> impl Strategy<Value = Vec<Vec<Element>>> {
@@ -138,22 +140,33 @@ fn a_link_that_cannot_be_made_anew_fails_at_both_ends_and_a_new_one_can_be_made(
 fn an_end_that_has_given_up_tells_the_other() {
     runtime().block_on(async {
         let pair = Pair::new(|o| o.reconnect_timeout_ms = 60_000).await;
+        let (two, one) = pair.peers();
+        let (_inbox, mut locals) = Inbox::new(vec![0], limits(100), Arc::default());
+        let id = ChannelId { deployment: 5, edge: 0, sender: 0, receiver: 0 };
+        pair.two.receive(&one, id, limits(100), locals.remove(0)).unwrap();
+        // The sender was told of another limit, so it seems to exceed its credit.
+        let mut sender = pair.one.sender(&two, id, limits(10_000), Arc::default());
+        sender.send(rows(0..10)).await.unwrap();
+        sender.send(rows(0..10)).await.unwrap();
+        let failure = pair.two.failures().unwrap().recv().await.unwrap();
+        assert!(failure.reason.contains("exceeds its credit"), "{}", failure.reason);
+        let failure = pair.one.failures().unwrap().recv().await.unwrap();
+        assert!(failure.reason.contains("has given the link up"), "{}", failure.reason);
+        assert_eq!(failure.deployments, [5]);
+        assert_eq!(sender.send(rows([2])).await, Err(SendError::Disconnected));
+    });
+}
+
+#[test]
+fn a_network_that_ends_disconnects_its_channels() {
+    runtime().block_on(async {
+        let pair = Pair::new(|o| o.reconnect_timeout_ms = 60_000).await;
         let (mut senders, mut inbox) = pair.forward(1, 1, limits(100));
         senders[0].send(rows([1])).await.unwrap();
         inbox.next().await.unwrap();
-        let mut failures = pair.one.failures().unwrap();
-        let Pair { one, two, proxy } = pair;
-        // Another process in its place: the first number is taken, the link is not known.
-        drop(two);
-        let reason = {
-            let rest = failures.try_recv();
-            assert!(rest.is_err(), "it is still trying");
-            drop(one);
-            failures.recv().await
-        };
-        assert_eq!(reason, None, "the network ended by itself");
+        let Pair { one, two, proxy: _proxy } = pair;
+        drop((one, two));
         assert!(inbox.next().await.is_err());
         assert_eq!(senders[0].send(rows([2])).await, Err(SendError::Disconnected));
-        drop(proxy);
     });
 }
