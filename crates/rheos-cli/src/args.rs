@@ -210,6 +210,9 @@ pub(crate) struct OfferArgs {
     /// How many slots it has: a slot runs one instance of every operator of a job [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) slots: Option<u32>,
+    /// How many threads compute; more than cores only disturb each other [default: the number of cores, shared by 'rheos cluster']
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Option<u32>,
     /// After how long a connection to another worker that cannot be made again is given up, and the job starts again
     #[arg(long, value_name = "DURATION", default_value = "5 s", value_parser = duration_ms)]
     pub(crate) link_timeout: u64,

@@ -25,6 +25,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         data_address: args.data_address.clone(),
         metrics_listen: args.metrics_listen.clone(),
         slots: args.offer.slots.map_or_else(cores, |slots| slots as usize),
+        threads: args.offer.threads.map_or_else(cores, |threads| threads as usize),
         link_timeout_ms: args.offer.link_timeout,
         compress: args.offer.compress,
         copies: args.copies.clone().map(|folder| (folder, args.copies_size)),
@@ -43,6 +44,8 @@ pub(crate) fn cluster(args: &ClusterArgs) -> Result<(), Failure> {
     let runtime = runtime(1)?;
     let mut workers = Workers(Vec::new());
     let token_file = args.coordinator.token_file.as_deref();
+    let share = u32::try_from(cores()).unwrap_or(1).div_ceil(args.workers);
+    let offer = OfferArgs { threads: args.offer.threads.or(Some(share)), ..args.offer.clone() };
     let served = runtime.block_on(async {
         let (listening, mut address) = tokio::sync::mpsc::unbounded_channel();
         let tell = |text: &str| {
@@ -58,7 +61,7 @@ pub(crate) fn cluster(args: &ClusterArgs) -> Result<(), Failure> {
         let started = async {
             let Some(address) = address.recv().await else { return Ok(()) };
             for _ in 0..args.workers {
-                workers.0.push(start(&address, &args.offer, token_file)?);
+                workers.0.push(start(&address, &offer, token_file)?);
             }
             std::future::pending().await
         };
@@ -90,6 +93,9 @@ fn start(coordinator: &str, offer: &OfferArgs, token_file: Option<&std::path::Pa
     command.args(["worker", "--until-input-ends", "--coordinator", coordinator, "--link-timeout", &format!("{} ms", offer.link_timeout)]);
     if let Some(slots) = offer.slots {
         command.args(["--slots", &slots.to_string()]);
+    }
+    if let Some(threads) = offer.threads {
+        command.args(["--threads", &threads.to_string()]);
     }
     if offer.compress {
         command.arg("--compress");

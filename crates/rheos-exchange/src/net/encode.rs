@@ -12,7 +12,7 @@ use rheos_core::error::{Error, Result};
 use rheos_core::time::Watermark;
 use rheos_core::{Batch, time::TimestampMs};
 
-use super::header::{COMPRESSED, FrameKind, HEADER_BYTES, Header, KINDS};
+use super::header::{COMPRESSED, FrameKind, HEADER_BYTES, Header, KINDS, credit_cost};
 use super::payload::Payload;
 use super::peer::ChannelId;
 
@@ -35,7 +35,7 @@ impl Unnumbered {
 
     /// What it takes of its channel's credit.
     pub(crate) fn cost(&self) -> u64 {
-        HEADER_BYTES as u64 + u64::from(self.raw_length)
+        credit_cost(self.raw_length, self.rows as u32)
     }
 
     pub(crate) fn numbered(self, channel: ChannelId, sequence: u64) -> Frame {

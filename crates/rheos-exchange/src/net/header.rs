@@ -77,6 +77,15 @@ pub(crate) struct Header {
     pub(crate) sequence: u64,
 }
 
+/// What a row takes of credit at least, in bytes: a channel of the usual 4 MiB then holds no more rows between processes than within
+/// one. Narrow rows would fill it by the hundred thousand, and one sender run far ahead of another in event time.
+const LEAST_ROW_CREDIT: u64 = 64;
+
+/// What a frame takes of its channel's credit, in bytes.
+pub(crate) fn credit_cost(raw_length: u32, rows: u32) -> u64 {
+    HEADER_BYTES as u64 + u64::from(raw_length).max(u64::from(rows) * LEAST_ROW_CREDIT)
+}
+
 impl Header {
     /// The head of an uncompressed frame without rows.
     pub(crate) fn new(kind: FrameKind, channel: ChannelId, sequence: u64, length: u32) -> Self {
@@ -85,7 +94,7 @@ impl Header {
 
     /// What the frame takes of its channel's credit.
     pub(crate) fn cost(&self) -> u64 {
-        HEADER_BYTES as u64 + u64::from(self.raw_length)
+        credit_cost(self.raw_length, self.rows)
     }
 
     pub(crate) fn to_bytes(self) -> [u8; HEADER_BYTES] {

@@ -27,6 +27,8 @@ pub struct WorkerSettings {
     pub metrics_listen: String,
     /// How many slots it offers.
     pub slots: usize,
+    /// How many threads compute.
+    pub threads: usize,
     /// After how long a connection to another worker that cannot be made again is given up, in milliseconds.
     pub link_timeout_ms: u64,
     /// Whether rows to other workers are compressed (LZ4).
@@ -54,8 +56,7 @@ pub async fn serve_worker(settings: WorkerSettings, stop: impl Future<Output = (
     let listener = tokio::net::TcpListener::bind(metrics_listen).await;
     let listener = listener.map_err(|e| Error::config(format!("cannot listen at {metrics_listen}: {e}")).caused_by(e))?;
     let metrics_address = listener.local_addr()?.to_string();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let pool = TaskPool::new(cores, tokio::runtime::Handle::current());
+    let pool = TaskPool::new(settings.threads, tokio::runtime::Handle::current());
     let pool = pool.map_err(|e| Error::restart(format!("threads cannot be started: {e}")).caused_by(e))?;
     let slots = settings.slots;
     tell(&format!("worker {id:016x} with {slots} slots; rows at {data_address}, metrics at http://{metrics_address}/metrics"));
