@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::pending;
-use rheos_checkpoint::coordinator::{Action, Event, JobEnd, JobMaster, Restore, StorageOutcome};
+use rheos_checkpoint::coordinator::{Action, Event, JobEnd, JobMaster, Note, Restore, StorageOutcome};
 use rheos_core::env::Clock;
 use rheos_core::storage::Storage;
 use tokio::sync::mpsc;
 
 use crate::storage::ask;
-use crate::workers::{EventSender, Note, Observer, Workers};
+use crate::workers::{EventSender, Observer, Workers};
 
 /// What somebody wants of a running job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,12 +99,12 @@ fn carry_out(
         Action::Cancel { attempt } => workers.cancel(attempt),
         Action::Commit { commit, tokens } => workers.commit(commit, tokens, events.clone()),
         Action::Abort { tokens } => workers.abort(tokens),
-        Action::Restarting { reason, delay_ms, from } => observer.note(Note::Restarting { reason, delay_ms, from }),
-        Action::CheckpointDone { epoch, stats } => {
-            tracing::info!(epoch, ?stats, "snapshot complete");
-            observer.note(Note::CheckpointDone { epoch, stats });
+        Action::Note(note) => {
+            if let Note::CheckpointDone { epoch, stats } = &note {
+                tracing::info!(epoch, ?stats, "snapshot complete");
+            }
+            observer.note(note);
         }
-        Action::CheckpointFailed { epoch, reason } => observer.note(Note::CheckpointFailed { epoch, reason }),
         Action::Ended(_) => {}
     }
 }

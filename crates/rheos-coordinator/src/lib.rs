@@ -11,4 +11,5 @@ mod storage;
 mod workers;
 
 pub use driver::{Request, run};
-pub use workers::{EventSender, Note, Observer, Workers};
+pub use rheos_checkpoint::coordinator::Note;
+pub use workers::{EventSender, Observer, Workers};

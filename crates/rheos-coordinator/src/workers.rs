@@ -1,7 +1,7 @@
 //! What a job's driver needs of the world: workers that run it, and somebody who wants to know how it goes.
 
 use rheos_checkpoint::Barrier;
-use rheos_checkpoint::coordinator::{Attempt, CheckpointStats, CommitId, Event, Restore};
+use rheos_checkpoint::coordinator::{Attempt, CommitId, Event, Note, Restore};
 use rheos_core::element::Epoch;
 use rheos_core::sink::CommitToken;
 use tokio::sync::mpsc;
@@ -31,39 +31,6 @@ pub trait Workers: Send + Sync {
 
     /// Throws prepared output away.
     fn abort(&self, tokens: Vec<CommitToken>);
-}
-
-/// What people want to know of a job.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Note {
-    /// An attempt runs; from which snapshot it goes on.
-    Running {
-        /// The snapshot.
-        from: Option<Epoch>,
-    },
-    /// The job will start again.
-    Restarting {
-        /// Why.
-        reason: String,
-        /// After how long.
-        delay_ms: u64,
-        /// From which snapshot, as far as is known now.
-        from: Option<Epoch>,
-    },
-    /// A snapshot is complete.
-    CheckpointDone {
-        /// Which.
-        epoch: Epoch,
-        /// How it went.
-        stats: CheckpointStats,
-    },
-    /// A snapshot failed.
-    CheckpointFailed {
-        /// Which; 0 if it did not come that far.
-        epoch: Epoch,
-        /// Why.
-        reason: String,
-    },
 }
 
 /// Is told how a job goes. Calls must be short.

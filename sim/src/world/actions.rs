@@ -44,7 +44,7 @@ impl World {
             }
             Action::Abort { tokens } => tokens.iter().try_for_each(|token| self.outside.abort(token))?,
             Action::Ended(end) => self.coordinator_ended(from, end),
-            Action::Restarting { .. } | Action::CheckpointDone { .. } | Action::CheckpointFailed { .. } => {}
+            Action::Note(_) => {}
         }
         Ok(())
     }

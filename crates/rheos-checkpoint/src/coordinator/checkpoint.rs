@@ -10,7 +10,7 @@ use crate::barrier::{Barrier, CheckpointKind};
 use crate::coordinator::completion::WriteFor;
 use crate::coordinator::ending::Gone;
 use crate::coordinator::tokens::TokenSet;
-use crate::coordinator::{Action, JobEnd, JobMaster, Phase, Recovery};
+use crate::coordinator::{Action, JobEnd, JobMaster, Note, Phase, Recovery};
 use crate::manifest::{FORMAT, Manifest};
 use crate::part::{SubtaskId, SubtaskPart, assemble};
 
@@ -53,7 +53,7 @@ impl JobMaster {
     pub(super) fn want_savepoint(&mut self, stop: bool) {
         if !self.is_durable() {
             let reason = "a savepoint needs storage: no checkpoint directory is set".into();
-            self.actions.push(Action::CheckpointFailed { epoch: 0, reason });
+            self.note(Note::CheckpointFailed { epoch: 0, reason });
         } else if !matches!(self.phase, Phase::Ending(_)) {
             let stop = stop || self.wanted.is_some_and(|w| w.stop);
             self.wanted = Some(Wanted { stop });
@@ -207,7 +207,7 @@ impl JobMaster {
 
     /// A snapshot failed. Too many in a row fail the attempt; so does one after which the sources were to give nothing more.
     pub(super) fn snapshot_failed(&mut self, epoch: Epoch, kind: CheckpointKind, stop: bool, reason: &str) {
-        self.actions.push(Action::CheckpointFailed { epoch, reason: reason.to_string() });
+        self.note(Note::CheckpointFailed { epoch, reason: reason.to_string() });
         if !matches!(self.phase, Phase::Running | Phase::Deploying) {
             return;
         }

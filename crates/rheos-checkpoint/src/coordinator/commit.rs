@@ -2,7 +2,7 @@
 
 use rheos_core::env::Random;
 
-use crate::coordinator::{Action, CommitError, CommitId, JobEnd, JobMaster, Phase};
+use crate::coordinator::{Action, CommitError, CommitId, JobEnd, JobMaster, Note, Phase};
 
 impl JobMaster {
     /// Commits all that waits, unless a commit is under way.
@@ -47,7 +47,7 @@ impl JobMaster {
         match if restartable { self.restarts.failure(self.now_ms, random) } else { None } {
             Some(delay_ms) => {
                 let from = self.latest.as_ref().map(|m| m.epoch);
-                self.actions.push(Action::Restarting { reason: message, delay_ms, from });
+                self.note(Note::Restarting { reason: message, delay_ms, from });
                 let at = self.after(delay_ms);
                 self.recover_later(at);
                 self.end_later(at);

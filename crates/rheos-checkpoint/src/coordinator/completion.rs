@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::barrier::CheckpointKind;
 use crate::coordinator::ending::Gone;
 use crate::coordinator::requests::{Purpose, Request, TRIES};
-use crate::coordinator::{Action, CheckpointStats, JobEnd, JobMaster, Phase, StorageOp, StorageOutcome};
+use crate::coordinator::{Action, CheckpointStats, JobEnd, JobMaster, Note, Phase, StorageOp, StorageOutcome};
 use crate::log::{Appended, Occupant, Record};
 use crate::manifest::Manifest;
 
@@ -138,7 +138,7 @@ impl JobMaster {
         if runs {
             self.actions.push(Action::Completed { attempt: self.attempt, epoch });
         }
-        self.actions.push(Action::CheckpointDone { epoch, stats: stats(manifest, before, alignment_ms, upload_ms) });
+        self.note(Note::CheckpointDone { epoch, stats: stats(manifest, before, alignment_ms, upload_ms) });
         self.full_next &= manifest.kind != CheckpointKind::Checkpoint;
         self.failures_in_row = 0;
         if let Some(settings) = &self.config.checkpointing {

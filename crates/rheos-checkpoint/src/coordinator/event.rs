@@ -5,7 +5,8 @@ use std::sync::Arc;
 use rheos_core::element::Epoch;
 use rheos_core::sink::CommitToken;
 
-use crate::barrier::{Barrier, CheckpointKind};
+use crate::barrier::Barrier;
+use crate::coordinator::note::Note;
 use crate::manifest::Manifest;
 use crate::part::{SubtaskId, SubtaskPart};
 
@@ -208,29 +209,8 @@ pub enum Action {
     },
     /// The job is over, and so is the master.
     Ended(JobEnd),
-    /// For people: the job will start again.
-    Restarting {
-        /// Why.
-        reason: String,
-        /// After how long.
-        delay_ms: u64,
-        /// From which snapshot, as far as is known now.
-        from: Option<Epoch>,
-    },
-    /// For people: a snapshot is complete.
-    CheckpointDone {
-        /// Which.
-        epoch: Epoch,
-        /// How it went.
-        stats: CheckpointStats,
-    },
-    /// For people: a snapshot failed.
-    CheckpointFailed {
-        /// Which; 0 if it did not come that far.
-        epoch: Epoch,
-        /// Why.
-        reason: String,
-    },
+    /// Tell people.
+    Note(Note),
 }
 
 /// How a job ended.
@@ -252,23 +232,4 @@ pub enum JobEnd {
     },
     /// Another coordinator has taken the job over.
     Fenced,
-}
-
-/// How a snapshot went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CheckpointStats {
-    /// What it was for.
-    pub kind: CheckpointKind,
-    /// From the trigger until it was complete.
-    pub duration_ms: u64,
-    /// The bytes of its state.
-    pub bytes: u64,
-    /// The bytes of files that the snapshot before did not name.
-    pub new_bytes: u64,
-    /// Rows that barriers overtook.
-    pub in_flight_rows: u64,
-    /// The longest alignment of a subtask.
-    pub alignment_ms: u64,
-    /// The longest upload of a subtask.
-    pub upload_ms: u64,
 }

@@ -19,6 +19,7 @@ mod config;
 mod deletion;
 mod ending;
 mod event;
+mod note;
 mod recovering;
 mod requests;
 mod starting;
@@ -40,7 +41,8 @@ use completion::Write;
 pub use config::{Checkpointing, Config, Recovery, Start, Subtask};
 use deletion::JobLog;
 use ending::{Ending, Gone};
-pub use event::{Action, Attempt, CheckpointStats, CommitError, CommitId, Event, JobEnd, OpId, Restore, StorageOp, StorageOutcome};
+pub use event::{Action, Attempt, CommitError, CommitId, Event, JobEnd, OpId, Restore, StorageOp, StorageOutcome};
+pub use note::{CheckpointStats, Note};
 use recovering::Recovering;
 use requests::{Purpose, Request, Requests};
 use starting::Starting;
@@ -246,7 +248,7 @@ impl JobMaster {
     /// The attempt cannot go on: the next one is planned, or the job fails.
     fn fail(&mut self, message: String, restartable: bool) {
         if let Some(pending) = self.pending.take() {
-            self.actions.push(Action::CheckpointFailed { epoch: pending.epoch(), reason: format!("the job failed: {message}") });
+            self.note(Note::CheckpointFailed { epoch: pending.epoch(), reason: format!("the job failed: {message}") });
         }
         let gone = match &self.phase {
             Phase::Deploying | Phase::Running => {
@@ -261,7 +263,7 @@ impl JobMaster {
         match if restartable { self.restarts.failure(self.now_ms, random) } else { None } {
             Some(delay_ms) => {
                 let from = self.latest.as_ref().map(|m| m.epoch);
-                self.actions.push(Action::Restarting { reason: message, delay_ms, from });
+                self.note(Note::Restarting { reason: message, delay_ms, from });
                 self.phase = Phase::Recovering(Recovering::new(gone, self.after(delay_ms)));
             }
             None => self.end(JobEnd::Failed { message }, if gone { Gone::Yes } else { Gone::Cancelling }),
@@ -284,6 +286,10 @@ impl JobMaster {
             self.actions.push(Action::Cancel { attempt: self.attempt });
         }
         self.conclude(JobEnd::Fenced);
+    }
+
+    fn note(&mut self, note: Note) {
+        self.actions.push(Action::Note(note));
     }
 
     fn conclude(&mut self, end: JobEnd) {

@@ -1,7 +1,7 @@
 //! How actions are written down.
 
 use rheos_checkpoint::Manifest;
-use rheos_checkpoint::coordinator::{Action, JobEnd, Restore, StorageOp};
+use rheos_checkpoint::coordinator::{Action, JobEnd, Note, Restore, StorageOp};
 use rheos_checkpoint::log::{Record, record_position};
 use rheos_core::sink::CommitToken;
 
@@ -30,12 +30,19 @@ pub(super) fn action(action: &Action) -> String {
         Action::Ended(JobEnd::Failed { message }) => format!("ENDED failed: {message}"),
         Action::Ended(JobEnd::Stopped { savepoint }) => format!("ENDED stopped with savepoint {savepoint}"),
         Action::Ended(end) => format!("ENDED {}", format!("{end:?}").to_lowercase()),
-        Action::Restarting { reason, delay_ms, from } => {
+        Action::Note(note) => self::note(note),
+    }
+}
+
+fn note(note: &Note) -> String {
+    match note {
+        Note::Running { .. } => "running".into(),
+        Note::Restarting { reason, delay_ms, from } => {
             let from = from.map_or("the start".into(), |e| format!("epoch {e}"));
             format!("restarting in {delay_ms} ms from {from}: {reason}")
         }
-        Action::CheckpointDone { epoch, stats } => format!("done {:?} {epoch} in {} ms", stats.kind, stats.duration_ms),
-        Action::CheckpointFailed { epoch, reason } => format!("failed checkpoint {epoch}: {reason}"),
+        Note::CheckpointDone { epoch, stats } => format!("done {:?} {epoch} in {} ms", stats.kind, stats.duration_ms),
+        Note::CheckpointFailed { epoch, reason } => format!("failed checkpoint {epoch}: {reason}"),
     }
 }
 
