@@ -11,16 +11,17 @@ pub type EventSender = mpsc::UnboundedSender<Event>;
 
 /// Runs the subtasks of a job, here or elsewhere. No call waits: what comes of it is told by events.
 pub trait Workers: Send + Sync {
-    /// Starts an attempt. Every attempt is told to have stopped some time, also one that could not be started.
-    fn deploy(&self, attempt: Attempt, generation: u64, restore: Restore, events: EventSender);
+    /// Starts an attempt: the subtasks of a region. Every attempt is told to have stopped some time, also one that could not be started.
+    /// Where a region starts without state, its sources read what they read when it was first deployed.
+    fn deploy(&self, attempt: Attempt, region: usize, generation: u64, restore: Restore, events: EventSender);
 
-    /// Puts a barrier in at the sources; they give no rows after it where `stop` says so.
+    /// Puts a barrier in at the sources of an attempt; they give no rows after it where `stop` says so.
     fn trigger(&self, attempt: Attempt, barrier: Barrier, stop: bool);
 
-    /// Tells the subtasks that a snapshot is complete.
+    /// Tells the subtasks of an attempt that a snapshot is complete.
     fn completed(&self, attempt: Attempt, epoch: Epoch);
 
-    /// Tells the subtasks that a snapshot is given up.
+    /// Tells the subtasks of an attempt that a snapshot is given up.
     fn aborted(&self, attempt: Attempt, epoch: Epoch);
 
     /// Ends an attempt soon.

@@ -88,4 +88,6 @@ pub struct Subtask {
     pub id: SubtaskId,
     /// Whether it reads a source, and so puts barriers in.
     pub source: bool,
+    /// The connected component of the job's subtasks that it is in; they are numbered from 0, without a gap.
+    pub region: usize,
 }

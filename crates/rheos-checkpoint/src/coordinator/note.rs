@@ -7,12 +7,12 @@ use crate::barrier::CheckpointKind;
 /// Something that people want to know of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note {
-    /// An attempt runs; from which snapshot it goes on. Said by whoever carries the actions out.
+    /// Attempts are deployed; from which snapshot they go on. Said by whoever carries the actions out.
     Running {
         /// The snapshot.
         from: Option<Epoch>,
     },
-    /// The job will start again.
+    /// The job will start again, or one of its regions.
     Restarting {
         /// Why.
         reason: String,
@@ -20,6 +20,8 @@ pub enum Note {
         delay_ms: u64,
         /// From which snapshot, as far as is known now.
         from: Option<Epoch>,
+        /// Which region, if it restarts alone.
+        region: Option<usize>,
     },
     /// A snapshot is complete.
     CheckpointDone {
