@@ -1,4 +1,4 @@
-//! One attempt of the job on simulated workers: subtasks joined by bounded channels.
+//! One attempt of a region on simulated workers: subtasks joined by bounded channels.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ enum Item {
     End,
 }
 
-/// The channels of a job: the same in all its attempts.
+/// The channels of a region: the same in all its attempts.
 #[derive(Debug)]
 pub(crate) struct Topology {
     pub(crate) ids: Vec<SubtaskId>,
@@ -31,12 +31,12 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    pub(crate) fn of(job: &Job) -> Topology {
-        let ids: Vec<SubtaskId> = job.subtasks().iter().map(|s| s.id).collect();
+    pub(crate) fn of(job: &Job, region: usize) -> Topology {
+        let ids: Vec<SubtaskId> = job.subtasks().iter().filter(|s| s.region == region).map(|s| s.id).collect();
         let position = |task, index| ids.iter().position(|id| *id == SubtaskId { task, index }).unwrap_or(0);
         let mut topology = Topology { ids: ids.clone(), channels: Vec::new(), outputs: vec![Vec::new(); ids.len()] };
         for edge in &job.edges {
-            for from in 0..job.tasks[edge.from].parallelism {
+            for from in (0..job.tasks[edge.from].parallelism).filter(|index| ids.contains(&SubtaskId { task: edge.from, index: *index })) {
                 let mut channels = Vec::new();
                 for to in 0..job.tasks[edge.to].parallelism {
                     channels.push(topology.channels.len());
@@ -50,7 +50,7 @@ impl Topology {
         topology
     }
 
-    /// Whether a snapshot is a consistent cut.
+    /// Whether a snapshot is a consistent cut through the region.
     pub(crate) fn check(&self, manifest: &Manifest) -> Result<(), Violation> {
         let invalid = |text: String| Violation::new(Invariant::Validity, format!("epoch {}: {text}", manifest.epoch));
         let mut memories = Vec::new();
@@ -100,6 +100,11 @@ impl Deployment {
     /// One that was stopped before it began.
     pub(crate) fn stopped() -> Self {
         Deployment { subtasks: Vec::new(), channels: Vec::new(), frozen: Vec::new(), failed: false, stopped: true }
+    }
+
+    /// Whether something of it runs, as far as its coordinator can know.
+    pub(crate) fn runs(&self) -> bool {
+        !self.stopped && self.subtasks.iter().any(|s| s.ended.is_none())
     }
 
     pub(crate) fn new(prefix: &str, generation: u64, with: &Surroundings<'_>, from: Option<&Manifest>) -> Result<Self, String> {

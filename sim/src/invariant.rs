@@ -16,6 +16,8 @@ pub enum Invariant {
     Fencing,
     /// No retained manifest names a file that is not there.
     Retention,
+    /// A coordinator deploys a region only when nothing of its last attempt runs.
+    OneAttempt,
 }
 
 /// A broken promise.

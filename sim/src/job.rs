@@ -1,4 +1,5 @@
-//! Small random jobs: sources with sequence numbers, keyed counts, a sink; and the output that each must have.
+//! Small random jobs: sources with sequence numbers, keyed counts, a sink, in one piece or several; and the output that each must
+//! have.
 
 use std::collections::BTreeSet;
 
@@ -51,24 +52,32 @@ pub struct Job {
     pub tasks: Vec<Task>,
     /// The exchanges.
     pub edges: Vec<Edge>,
+    /// Whether what is connected is a region of its own; otherwise all of it is one.
+    pub by_region: bool,
 }
 
 impl Job {
-    pub(crate) fn random(dice: &Dice) -> Job {
-        let mut job = Job { tasks: Vec::new(), edges: Vec::new() };
+    /// One in so many pieces.
+    pub(crate) fn random(dice: &Dice, pieces: u64, by_region: bool) -> Job {
+        let mut job = Job { tasks: Vec::new(), edges: Vec::new(), by_region };
+        (0..pieces).for_each(|_| job.add_piece(dice));
+        job
+    }
+
+    fn add_piece(&mut self, dice: &Dice) {
+        let first = self.tasks.len();
         let sources = dice.between(1, 2) as usize;
         for _ in 0..sources {
             let parallelism = dice.between(1, 3) as usize;
             let rows = (0..parallelism).map(|_| if dice.chance(250) { dice.between(0, 10) } else { dice.between(30, 120) }).collect();
-            job.tasks.push(Task { kind: Kind::Source(rows), parallelism });
+            self.tasks.push(Task { kind: Kind::Source(rows), parallelism });
         }
-        let mut from: Vec<usize> = (0..sources).collect();
+        let mut from: Vec<usize> = (first..first + sources).collect();
         for _ in 0..dice.between(0, 2) {
             let keys = dice.between(1, 12);
-            from = vec![job.add(dice, &from, Kind::Count { keys })];
+            from = vec![self.add(dice, &from, Kind::Count { keys })];
         }
-        job.add(dice, &from, Kind::Sink);
-        job
+        self.add(dice, &from, Kind::Sink);
     }
 
     fn add(&mut self, dice: &Dice, from: &[usize], kind: Kind) -> usize {
@@ -87,9 +96,42 @@ impl Job {
     pub fn subtasks(&self) -> Vec<Subtask> {
         let of = |(task, t): (usize, &Task)| {
             let source = matches!(t.kind, Kind::Source(_));
-            (0..t.parallelism).map(move |index| Subtask { id: SubtaskId { task, index }, source }).collect::<Vec<_>>()
+            (0..t.parallelism).map(move |index| Subtask { id: SubtaskId { task, index }, source, region: 0 }).collect::<Vec<_>>()
         };
-        self.tasks.iter().enumerate().flat_map(of).collect()
+        let mut subtasks: Vec<Subtask> = self.tasks.iter().enumerate().flat_map(of).collect();
+        if self.by_region {
+            self.number_regions(&mut subtasks);
+        }
+        subtasks
+    }
+
+    /// How many regions there are.
+    pub fn regions(&self) -> usize {
+        self.subtasks().iter().map(|s| s.region + 1).max().unwrap_or(0)
+    }
+
+    /// Subtasks that an exchange joins get the lower of their numbers, until nothing changes.
+    fn number_regions(&self, subtasks: &mut [Subtask]) {
+        subtasks.iter_mut().enumerate().for_each(|(i, s)| s.region = i);
+        loop {
+            let before: Vec<usize> = subtasks.iter().map(|s| s.region).collect();
+            for edge in &self.edges {
+                for from in 0..subtasks.len() {
+                    for to in 0..subtasks.len() {
+                        let (a, b) = (subtasks[from], subtasks[to]);
+                        if a.id.task == edge.from && b.id.task == edge.to && (!edge.forward || a.id.index == b.id.index) {
+                            subtasks[from].region = a.region.min(b.region);
+                            subtasks[to].region = a.region.min(b.region);
+                        }
+                    }
+                }
+            }
+            if subtasks.iter().map(|s| s.region).eq(before) {
+                break;
+            }
+        }
+        let numbers: BTreeSet<usize> = subtasks.iter().map(|s| s.region).collect();
+        subtasks.iter_mut().for_each(|s| s.region = numbers.range(..s.region).count());
     }
 
     /// Which subtask of `edge`'s receiver gets a row that subtask `index` of the sender gives.

@@ -36,6 +36,8 @@ pub struct Plan {
     pub verbose: bool,
     pub(crate) checkpointing: Checkpointing,
     pub(crate) recovery: Recovery,
+    /// In how many pieces the job is, each of one region or several; `None`: all of it is one region.
+    pub(crate) pieces: Option<u64>,
     /// When faults stop.
     pub(crate) faults_until_ms: i64,
     pub(crate) lose: u64,
@@ -59,6 +61,7 @@ impl Plan {
     /// The schedule of a seed.
     pub fn new(seed: u64) -> Self {
         let dice = Dice::new(seed ^ 0x5EED);
+        let shape = Dice::new(seed ^ 0x4E61);
         let some = |most: u64| if dice.chance(300) { 0 } else { dice.between(0, most) };
         let aligned_timeout_ms = [None, Some(0), Some(dice.between(1, 30))][dice.index(3)];
         Plan {
@@ -75,6 +78,7 @@ impl Plan {
                 durable: true,
             },
             recovery: if dice.chance(800) { Recovery::Precise } else { Recovery::Rollback },
+            pieces: shape.chance(400).then(|| shape.between(1, 3)),
             faults_until_ms: dice.between(300, 900) as i64,
             lose: some(80),
             double: some(80),

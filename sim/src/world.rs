@@ -32,8 +32,12 @@ pub struct Report {
     pub checkpoints: u64,
     /// Of them, those in which barriers overtook rows.
     pub overtaking: u64,
+    /// How many regions the job has.
+    pub regions: usize,
     /// How many attempts were deployed.
     pub attempts: u64,
+    /// How often a region was to restart while others ran on.
+    pub alone: u64,
     /// How many coordinators there were.
     pub coordinators: usize,
     /// How many of them were fenced.
@@ -86,7 +90,10 @@ struct World {
     dice: Dice,
     job: Job,
     expected: BTreeSet<Row>,
-    topology: Topology,
+    /// By region.
+    topologies: Vec<Topology>,
+    /// The regions of attempts.
+    regions: BTreeMap<RunId, usize>,
     now_ms: i64,
     queue: BTreeMap<(i64, u64), Happening>,
     sequence: u64,
@@ -112,7 +119,7 @@ pub fn run(plan: &Plan) -> Report {
 impl World {
     fn new(plan: Plan) -> World {
         let dice = Dice::new(plan.seed);
-        let job = Job::random(&dice);
+        let job = Job::random(&dice, plan.pieces.unwrap_or(1), plan.pieces.is_some());
         let duplicates_allowed = plan.recovery != rheos_checkpoint::coordinator::Recovery::Precise;
         let storage = Storage::new(plan.checkpointing.retained, plan.has(Mutation::SkipFence));
         let outside = Outside::new(duplicates_allowed, plan.has(Mutation::CommitTwice));
@@ -122,7 +129,9 @@ impl World {
             hash: plan.seed,
             checkpoints: 0,
             overtaking: 0,
+            regions: job.regions(),
             attempts: 0,
+            alone: 0,
             coordinators: 0,
             fenced: 0,
             finished_ms: None,
@@ -130,7 +139,8 @@ impl World {
         };
         World {
             expected: job.expected(),
-            topology: Topology::of(&job),
+            topologies: (0..job.regions()).map(|region| Topology::of(&job, region)).collect(),
+            regions: BTreeMap::new(),
             plan,
             dice,
             job,
@@ -262,15 +272,16 @@ impl World {
 
     fn tell_subtask(&mut self, run: RunId, position: usize, message: &Message) -> Result<(), Violation> {
         let Some(mut deployment) = self.runs.remove(&run) else { return Ok(()) };
+        let region = self.regions[&run];
         let mut parts = Vec::new();
         if !deployment.stopped && !deployment.frozen[position] {
             match message {
-                Message::Trigger(barrier, stop) => parts = deployment.trigger(position, *barrier, *stop, &mut self.surroundings()),
+                Message::Trigger(barrier, stop) => parts = deployment.trigger(position, *barrier, *stop, &mut self.surroundings(region)),
                 Message::Completed(epoch) => deployment.subtasks[position].completed(*epoch),
-                Message::Aborted(epoch) => deployment.aborted(position, *epoch, &mut self.surroundings()),
+                Message::Aborted(epoch) => deployment.aborted(position, *epoch, &mut self.surroundings(region)),
             }
         }
-        let id = self.topology.ids[position];
+        let id = self.topologies[region].ids[position];
         self.note(5, || format!("run {run:?} subtask {id} hears {message:?}"));
         self.runs.insert(run, deployment);
         self.acknowledge(run, parts);
@@ -279,7 +290,7 @@ impl World {
 
     fn step(&mut self, run: RunId, position: usize) -> Result<(), Violation> {
         let Some(mut deployment) = self.runs.remove(&run) else { return Ok(()) };
-        let parts = deployment.step(position, &mut self.surroundings());
+        let parts = deployment.step(position, &mut self.surroundings(self.regions[&run]));
         let goes_on = !deployment.stopped && !deployment.frozen[position] && deployment.subtasks[position].ended.is_none();
         self.runs.insert(run, deployment);
         self.acknowledge(run, parts);
@@ -290,12 +301,12 @@ impl World {
         Ok(())
     }
 
-    fn surroundings(&mut self) -> Surroundings<'_> {
+    fn surroundings(&mut self, region: usize) -> Surroundings<'_> {
         Surroundings {
             now_ms: self.now_ms,
             plan: &self.plan,
             job: &self.job,
-            topology: &self.topology,
+            topology: &self.topologies[region],
             dice: &self.dice,
             storage: &mut self.storage,
             outside: &mut self.outside,

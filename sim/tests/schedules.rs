@@ -55,24 +55,27 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 #[test]
-fn a_job_without_faults_finishes_with_one_coordinator_and_one_attempt() {
+fn a_job_without_faults_finishes_with_one_coordinator_and_one_attempt_a_region() {
     for seed in 0..50 {
         let report = run(&Plan::new(seed).calm());
         assert_eq!(report.violation, None, "seed {seed}");
-        assert_eq!((report.coordinators, report.attempts), (1, 1), "seed {seed}");
+        assert_eq!((report.coordinators, report.attempts), (1, report.regions as u64), "seed {seed}");
     }
 }
 
 #[test]
 fn schedules_hold_what_they_are_for() {
-    let (mut overtaking, mut fenced, mut attempts) = (0, 0, 0);
+    let (mut overtaking, mut fenced, mut attempts, mut regions, mut alone) = (0, 0, 0, 0, 0);
     for seed in 0..200 {
         let report = run(&Plan::new(seed));
         overtaking += report.overtaking;
         fenced += report.fenced;
         attempts += report.attempts;
+        regions += report.regions;
+        alone += report.alone;
     }
     assert!(overtaking > 100 && fenced > 50 && attempts > 300, "{overtaking} {fenced} {attempts}");
+    assert!(regions > 300 && alone > 50, "{regions} {alone}");
 }
 
 /// The first violation among some schedules.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::pending;
-use rheos_checkpoint::coordinator::{Action, Event, JobEnd, JobMaster, Restore, StorageOutcome};
+use rheos_checkpoint::coordinator::{Action, Event, JobEnd, JobMaster, Note, Restore, StorageOutcome};
 use rheos_core::env::Clock;
 use rheos_core::storage::Storage;
 use tokio::sync::mpsc;
 
 use crate::storage::ask;
-use crate::workers::{EventSender, Note, Observer, Workers};
+use crate::workers::{EventSender, Observer, Workers};
 
 /// What somebody wants of a running job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,9 @@ pub async fn run(
     let mut event = Event::Tick;
     let mut is_listening = true;
     loop {
-        for action in master.handle(clock.now_ms(), event) {
+        let actions = master.handle(clock.now_ms(), event);
+        note_running(&actions, &*observer);
+        for action in actions {
             if let Action::Ended(end) = action {
                 return end;
             }
@@ -66,6 +68,15 @@ pub async fn run(
     }
 }
 
+/// Regions that are deployed together go on from the same snapshot.
+fn note_running(actions: &[Action], observer: &dyn Observer) {
+    let mut restores = actions.iter().filter_map(|action| if let Action::Deploy { restore, .. } = action { Some(restore) } else { None });
+    if let Some(restore) = restores.next() {
+        let from = if let Restore::From(manifest) = restore { Some(manifest.epoch) } else { None };
+        observer.note(Note::Running { from });
+    }
+}
+
 fn carry_out(
     action: Action,
     workers: &Arc<dyn Workers>,
@@ -88,23 +99,19 @@ fn carry_out(
                 drop(events.send(Event::Storage { op, outcome }));
             });
         }
-        Action::Deploy { attempt, generation, restore } => {
-            let from = if let Restore::From(manifest) = &restore { Some(manifest.epoch) } else { None };
-            observer.note(Note::Running { from });
-            workers.deploy(attempt, 0, generation, restore, events.clone());
-        }
-        Action::Trigger { attempt, barrier, stop, .. } => workers.trigger(attempt, barrier, stop),
+        Action::Deploy { attempt, region, generation, restore } => workers.deploy(attempt, region, generation, restore, events.clone()),
+        Action::Trigger { attempt, barrier, stop } => workers.trigger(attempt, barrier, stop),
         Action::Completed { attempt, epoch } => workers.completed(attempt, epoch),
         Action::Aborted { attempt, epoch } => workers.aborted(attempt, epoch),
         Action::Cancel { attempt } => workers.cancel(attempt),
         Action::Commit { commit, tokens } => workers.commit(commit, tokens, events.clone()),
         Action::Abort { tokens } => workers.abort(tokens),
-        Action::Restarting { reason, delay_ms, from } => observer.note(Note::Restarting { reason, delay_ms, from }),
-        Action::CheckpointDone { epoch, stats } => {
-            tracing::info!(epoch, ?stats, "snapshot complete");
-            observer.note(Note::CheckpointDone { epoch, stats });
+        Action::Note(note) => {
+            if let Note::CheckpointDone { epoch, stats } = &note {
+                tracing::info!(epoch, ?stats, "snapshot complete");
+            }
+            observer.note(note);
         }
-        Action::CheckpointFailed { epoch, reason } => observer.note(Note::CheckpointFailed { epoch, reason }),
         Action::Ended(_) => {}
     }
 }

@@ -21,4 +21,5 @@ pub use cluster::{
 };
 pub use driver::{Request, run};
 pub use rest::{VISIBLE_RESULTS, single, task_metrics};
-pub use workers::{EventSender, Note, Observer, Workers};
+pub use rheos_checkpoint::coordinator::Note;
+pub use workers::{EventSender, Observer, Workers};

@@ -1,7 +1,7 @@
 //! What a job's driver needs of the world: workers that run it, and somebody who wants to know how it goes.
 
 use rheos_checkpoint::Barrier;
-use rheos_checkpoint::coordinator::{Attempt, CheckpointStats, CommitId, Event, Restore};
+use rheos_checkpoint::coordinator::{Attempt, CommitId, Event, Note, Restore};
 use rheos_core::element::Epoch;
 use rheos_core::sink::CommitToken;
 use tokio::sync::mpsc;
@@ -11,16 +11,17 @@ pub type EventSender = mpsc::UnboundedSender<Event>;
 
 /// Runs the subtasks of a job, here or elsewhere. No call waits: what comes of it is told by events.
 pub trait Workers: Send + Sync {
-    /// Starts an attempt. Every attempt is told to have stopped some time, also one that could not be started.
+    /// Starts an attempt: the subtasks of a region. Every attempt is told to have stopped some time, also one that could not be started.
+    /// Where a region starts without state, its sources read what they read when it was first deployed.
     fn deploy(&self, attempt: Attempt, region: usize, generation: u64, restore: Restore, events: EventSender);
 
-    /// Puts a barrier in at the sources; they give no rows after it where `stop` says so.
+    /// Puts a barrier in at the sources of an attempt; they give no rows after it where `stop` says so.
     fn trigger(&self, attempt: Attempt, barrier: Barrier, stop: bool);
 
-    /// Tells the subtasks that a snapshot is complete.
+    /// Tells the subtasks of an attempt that a snapshot is complete.
     fn completed(&self, attempt: Attempt, epoch: Epoch);
 
-    /// Tells the subtasks that a snapshot is given up.
+    /// Tells the subtasks of an attempt that a snapshot is given up.
     fn aborted(&self, attempt: Attempt, epoch: Epoch);
 
     /// Ends an attempt soon.
@@ -31,39 +32,6 @@ pub trait Workers: Send + Sync {
 
     /// Throws prepared output away.
     fn abort(&self, tokens: Vec<CommitToken>);
-}
-
-/// What people want to know of a job.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Note {
-    /// An attempt runs; from which snapshot it goes on.
-    Running {
-        /// The snapshot.
-        from: Option<Epoch>,
-    },
-    /// The job will start again.
-    Restarting {
-        /// Why.
-        reason: String,
-        /// After how long.
-        delay_ms: u64,
-        /// From which snapshot, as far as is known now.
-        from: Option<Epoch>,
-    },
-    /// A snapshot is complete.
-    CheckpointDone {
-        /// Which.
-        epoch: Epoch,
-        /// How it went.
-        stats: CheckpointStats,
-    },
-    /// A snapshot failed.
-    CheckpointFailed {
-        /// Which; 0 if it did not come that far.
-        epoch: Epoch,
-        /// Why.
-        reason: String,
-    },
 }
 
 /// Is told how a job goes. Calls must be short.

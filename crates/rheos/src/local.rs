@@ -61,10 +61,6 @@ impl LocalWorkers {
             other => Arc::new(runner.find_splits(other.clone()).await?),
         };
         let share = Share::region(Arc::clone(regions), region);
-        let share = {
-            let _ = share;
-            Share::whole(Arc::clone(regions))
-        };
         Ok(Deployment { generation, share, restore, splits, go: None })
     }
 }

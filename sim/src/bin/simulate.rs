@@ -21,7 +21,7 @@ struct Arguments {
 #[allow(clippy::print_stdout)] // a command that prints
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let (mut checkpoints, mut overtaking, mut attempts, mut coordinators, mut fenced) = (0, 0, 0, 0, 0);
+    let (mut checkpoints, mut overtaking, mut attempts, mut alone, mut coordinators, mut fenced) = (0, 0, 0, 0, 0, 0);
     for seed in arguments.seed..arguments.seed.saturating_add(arguments.schedules) {
         let mut plan = Plan::new(seed);
         plan.verbose = arguments.verbose;
@@ -35,13 +35,14 @@ fn main() -> Result<()> {
         checkpoints += report.checkpoints;
         overtaking += report.overtaking;
         attempts += report.attempts;
+        alone += report.alone;
         coordinators += report.coordinators;
         fenced += report.fenced;
     }
     let (schedules, seed) = (arguments.schedules, arguments.seed);
     println!("{schedules} schedules from seed {seed}: no promise broken");
     println!(
-        "{checkpoints} snapshots ({overtaking} with rows overtaken), {attempts} attempts, {coordinators} coordinators, {fenced} fenced"
+        "{checkpoints} snapshots ({overtaking} with rows overtaken), {attempts} attempts, {alone} regions restarted alone, {coordinators} coordinators, {fenced} fenced"
     );
     Ok(())
 }

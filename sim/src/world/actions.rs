@@ -1,13 +1,16 @@
 //! What the masters want done, with what can go wrong about it.
 
 use rheos_checkpoint::SubtaskPart;
-use rheos_checkpoint::coordinator::{Action, CommitError, CommitId, Event, JobEnd, OpId, Recovery, Restore, StorageOp, StorageOutcome};
+use rheos_checkpoint::coordinator::{
+    Action, CommitError, CommitId, Event, JobEnd, Note, OpId, Recovery, Restore, StorageOp, StorageOutcome,
+};
 use rheos_core::element::Epoch;
 use rheos_core::sink::CommitToken;
 
 use crate::deployment::Deployment;
 use crate::invariant::{Invariant, Violation};
 use crate::plan::Mutation;
+use crate::subtask::Subtask;
 use crate::world::{Happening, Message, RunId, World};
 
 impl World {
@@ -17,7 +20,8 @@ impl World {
         }
         match action {
             Action::Storage { op, request } => self.ask_storage(from, op, request),
-            Action::Deploy { attempt, generation, restore } => {
+            Action::Deploy { attempt, region, generation, restore } => {
+                self.regions.insert((from, attempt), region);
                 let delay = self.way_out(from);
                 self.after(delay, Happening::Deploy { run: (from, attempt), generation, restore });
             }
@@ -26,17 +30,18 @@ impl World {
                 self.after(delay, Happening::Cancel((from, attempt)));
                 self.after(delay + 1, Happening::Supervise((from, attempt)));
             }
-            Action::Trigger { attempt, barrier, stop, sources } => {
-                for source in sources {
-                    let position = self.topology.ids.iter().position(|id| *id == source).unwrap_or(0);
-                    self.send_to_subtask((from, attempt), position, || Message::Trigger(barrier, stop));
-                }
+            Action::Trigger { attempt, barrier, stop } => {
+                let run = (from, attempt);
+                let is_running_source = |s: &Subtask| s.inputs.is_empty() && s.ended.is_none();
+                let subtasks = self.runs.get(&run).map_or(&[][..], |d| &d.subtasks);
+                let sources: Vec<usize> = (0..subtasks.len()).filter(|p| is_running_source(&subtasks[*p])).collect();
+                sources.into_iter().for_each(|p| self.send_to_subtask(run, p, || Message::Trigger(barrier, stop)));
             }
             Action::Completed { attempt, epoch } => {
-                (0..self.topology.ids.len()).for_each(|p| self.send_to_subtask((from, attempt), p, || Message::Completed(epoch)));
+                self.send_to_all((from, attempt), || Message::Completed(epoch));
             }
             Action::Aborted { attempt, epoch } => {
-                (0..self.topology.ids.len()).for_each(|p| self.send_to_subtask((from, attempt), p, || Message::Aborted(epoch)));
+                self.send_to_all((from, attempt), || Message::Aborted(epoch));
             }
             Action::Commit { commit, tokens } => {
                 let delay = self.way_out(from) + self.dice.between(0, 20);
@@ -44,7 +49,8 @@ impl World {
             }
             Action::Abort { tokens } => tokens.iter().try_for_each(|token| self.outside.abort(token))?,
             Action::Ended(end) => self.coordinator_ended(from, end),
-            Action::Restarting { .. } | Action::CheckpointDone { .. } | Action::CheckpointFailed { .. } => {}
+            Action::Note(Note::Restarting { region: Some(_), .. }) => self.report.alone += 1,
+            Action::Note(_) => {}
         }
         Ok(())
     }
@@ -84,6 +90,11 @@ impl World {
         }
     }
 
+    fn send_to_all(&mut self, run: RunId, message: impl Fn() -> Message) {
+        let subtasks = self.topologies[self.regions[&run]].ids.len();
+        (0..subtasks).for_each(|position| self.send_to_subtask(run, position, &message));
+    }
+
     fn send_to_master(&mut self, to: usize, event: &Event) {
         let copies = if self.faulty(self.plan.lose) { 0 } else { 1 + u64::from(self.faulty(self.plan.double)) };
         for _ in 0..copies {
@@ -94,7 +105,7 @@ impl World {
 
     pub(super) fn acknowledge(&mut self, run: RunId, parts: Vec<(Epoch, SubtaskPart)>) {
         for (epoch, part) in parts {
-            if self.plan.has(Mutation::LoseAcks) && self.topology.ids.last() == Some(&part.subtask) {
+            if self.plan.has(Mutation::LoseAcks) && self.job.subtasks().last().is_some_and(|s| s.id == part.subtask) {
                 continue;
             }
             let attempt = run.1;
@@ -133,7 +144,7 @@ impl World {
             self.note(11, || format!("generation {} completes epoch {}", manifest.generation, manifest.epoch));
             self.report.checkpoints += 1;
             self.report.overtaking += u64::from(rows > 0);
-            self.topology.check(&manifest)?;
+            self.topologies.iter().try_for_each(|topology| topology.check(&manifest))?;
             if self.plan.has(Mutation::DeleteEarly) {
                 self.storage.delete_early(&manifest);
             }
@@ -171,10 +182,15 @@ impl World {
         if self.runs.contains_key(&run) || self.coordinators[run.0].dead {
             return Ok(());
         }
+        let region = self.regions[&run];
+        let of_region = |(id, d): (&RunId, &Deployment)| id.0 == run.0 && self.regions[id] == region && d.runs();
+        if self.runs.iter().any(of_region) {
+            return Err(Violation::new(Invariant::OneAttempt, format!("region {region} is deployed by {run:?}, and runs")));
+        }
         self.highest_deployed = self.highest_deployed.max(generation);
         let from = if let Restore::From(manifest) = restore { Some(manifest.as_ref()) } else { None };
         let prefix = format!("{generation}.{}", run.1);
-        let deployment = match Deployment::new(&prefix, generation, &self.surroundings(), from) {
+        let deployment = match Deployment::new(&prefix, generation, &self.surroundings(region), from) {
             Ok(deployment) => deployment,
             // Whoever has been overtaken may find that its snapshot is gone.
             Err(_) if generation < self.storage.highest_claim() => Deployment::stopped(),
@@ -189,9 +205,10 @@ impl World {
         Ok(())
     }
 
-    /// Whether its coordinator has gone on to a later attempt.
-    fn runs_later(&self, (coordinator, attempt): RunId) -> bool {
-        self.runs.range((coordinator, attempt + 1)..).next().is_some_and(|((c, _), _)| *c == coordinator)
+    /// Whether its coordinator has gone on to a later attempt of the region.
+    fn runs_later(&self, run: RunId) -> bool {
+        let later = self.runs.range((run.0, run.1 + 1)..).take_while(|((coordinator, _), _)| *coordinator == run.0);
+        later.into_iter().any(|(id, _)| self.regions[id] == self.regions[&run])
     }
 
     /// Tells the master how a run is, again and again.

@@ -62,7 +62,10 @@ impl World {
                 let runs: Vec<_> = self.runs.iter().filter(|(_, d)| !d.stopped && !d.failed).map(|(id, _)| *id).collect();
                 let Some(run) = runs.get(self.dice.index(runs.len())) else { return };
                 let worker = self.dice.number();
-                if let Some(deployment) = self.runs.get_mut(run) {
+                // What it ran may be of several regions.
+                let runs = if self.topologies.len() > 1 && self.dice.chance(300) { runs.clone() } else { vec![*run] };
+                for run in runs {
+                    let Some(deployment) = self.runs.get_mut(&run) else { continue };
                     deployment.failed = true;
                     deployment.frozen.iter_mut().enumerate().for_each(|(i, frozen)| *frozen |= (worker >> (i % 64)) & 1 == 1);
                 }

@@ -2,7 +2,8 @@
 
 use rheos_core::env::Random;
 
-use crate::coordinator::{Action, CommitError, CommitId, JobEnd, JobMaster, Phase};
+use crate::coordinator::failing::Scope;
+use crate::coordinator::{Action, CommitError, CommitId, JobEnd, JobMaster, Note, Phase};
 
 impl JobMaster {
     /// Commits all that waits, unless a commit is under way.
@@ -23,7 +24,7 @@ impl JobMaster {
                 for ended in self.ended.values_mut() {
                     ended.part.tokens.retain(|t| !tokens.contains(t));
                 }
-                if matches!(self.phase, Phase::Running | Phase::Deploying) {
+                if self.runs() {
                     self.commit_if_idle();
                 }
             }
@@ -31,12 +32,12 @@ impl JobMaster {
         }
     }
 
-    /// A failed commit fails the attempt; where nothing runs, or all has ended, it is only made again.
+    /// A failed commit fails all that runs, since it is of all regions; where nothing runs it is only made again.
     fn commit_failed(&mut self, message: String, restartable: bool) {
         let retries = match &self.phase {
-            Phase::Running | Phase::Deploying => return self.fail(message, restartable),
-            // One of the last attempt is made again in any case.
-            Phase::Recovering(r) => r.commits() || !restartable,
+            Phase::Running if self.runs() => return self.fail(Scope::Job, message, restartable),
+            // One of the last attempts is made again in any case.
+            Phase::Running => self.recommits() || !restartable,
             Phase::Ending(e) => e.needs_commit(),
             _ => false,
         };
@@ -47,19 +48,12 @@ impl JobMaster {
         match if restartable { self.restarts.failure(self.now_ms, random) } else { None } {
             Some(delay_ms) => {
                 let from = self.latest.as_ref().map(|m| m.epoch);
-                self.actions.push(Action::Restarting { reason: message, delay_ms, from });
+                self.note(Note::Restarting { reason: message, delay_ms, from, region: None });
                 let at = self.after(delay_ms);
                 self.recover_later(at);
                 self.end_later(at);
             }
-            None => {
-                let gone = match &self.phase {
-                    Phase::Recovering(r) => r.is_gone(),
-                    Phase::Ending(e) => e.is_gone(),
-                    _ => true,
-                };
-                self.end_failed(JobEnd::Failed { message }, gone);
-            }
+            None => self.end(JobEnd::Failed { message }),
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use rheos_core::sink::CommitToken;
+
 use crate::barrier::CheckpointKind;
-use crate::coordinator::ending::Gone;
+use crate::coordinator::failing::Scope;
 use crate::coordinator::requests::{Purpose, Request, TRIES};
-use crate::coordinator::{Action, CheckpointStats, JobEnd, JobMaster, Phase, StorageOp, StorageOutcome};
+use crate::coordinator::{Action, CheckpointStats, JobEnd, JobMaster, Note, Phase, StorageOp, StorageOutcome};
 use crate::log::{Appended, Occupant, Record};
 use crate::manifest::Manifest;
 
@@ -92,10 +94,16 @@ impl JobMaster {
         }
     }
 
-    /// The manifest of a snapshot that had been given up is in the log: it is the latest one.
+    /// The manifest of a snapshot that had been given up is in the log: it is the latest one. No region has been deployed since, as
+    /// that settles it first, so it is of the attempts that run.
     pub(super) fn adopt(&mut self, manifest: Manifest) {
-        self.uncovered.remove(&manifest.tokens);
+        self.cover(&manifest);
         self.remember(Arc::new(manifest));
+    }
+
+    /// What the manifest names is thrown away no more.
+    fn cover(&mut self, manifest: &Manifest) {
+        self.regions.iter_mut().for_each(|r| r.uncovered.remove(&manifest.tokens));
     }
 
     /// The manifest stands at the position before the next one.
@@ -113,20 +121,21 @@ impl JobMaster {
         let Some(Write { manifest, what, .. }) = self.write.take() else { return };
         let before = self.latest.take();
         self.remember(manifest.clone());
-        self.uncovered.remove(&manifest.tokens);
-        self.unconfirmed.extend(manifest.tokens.iter().filter(|t| !self.early.contains(t)));
+        self.cover(&manifest);
+        let is_early = |token: &CommitToken| self.regions.iter().any(|r| r.early.contains(token));
+        self.unconfirmed.extend(manifest.tokens.iter().filter(|t| !is_early(t)));
         self.sweep();
         match what {
             WriteFor::Start => return self.begin(Some(manifest)),
             WriteFor::End => self.end_is_durable(),
             WriteFor::Snapshot { .. } => self.snapshot_complete(&manifest, before.as_deref(), what),
         }
-        self.early.forget_below(manifest.epoch);
+        self.regions.iter_mut().for_each(|r| r.early.forget_below(manifest.epoch));
         self.drop_excess();
         match &self.phase {
-            Phase::Running | Phase::Deploying => self.commit_if_idle(),
+            Phase::Running if self.runs() => self.commit_if_idle(),
             Phase::Ending(e) if e.needs_commit() => self.commit_if_idle(),
-            // What was complete is committed before the next attempt.
+            // What was complete is committed before the next attempts.
             _ => {}
         }
     }
@@ -134,11 +143,11 @@ impl JobMaster {
     fn snapshot_complete(&mut self, manifest: &Manifest, before: Option<&Manifest>, what: WriteFor) {
         let WriteFor::Snapshot { stop, alignment_ms, upload_ms } = what else { return };
         let epoch = manifest.epoch;
-        let runs = matches!(self.phase, Phase::Running | Phase::Deploying);
-        if runs {
-            self.actions.push(Action::Completed { attempt: self.attempt, epoch });
+        if matches!(self.phase, Phase::Running) {
+            let running = self.running();
+            self.actions.extend(running.into_iter().map(|attempt| Action::Completed { attempt, epoch }));
         }
-        self.actions.push(Action::CheckpointDone { epoch, stats: stats(manifest, before, alignment_ms, upload_ms) });
+        self.note(Note::CheckpointDone { epoch, stats: stats(manifest, before, alignment_ms, upload_ms) });
         self.full_next &= manifest.kind != CheckpointKind::Checkpoint;
         self.failures_in_row = 0;
         if let Some(settings) = &self.config.checkpointing {
@@ -147,31 +156,21 @@ impl JobMaster {
         if manifest.kind == CheckpointKind::Savepoint && self.wanted.is_some_and(|w| w.stop == stop) {
             self.wanted = None;
         }
-        if stop && let Some(gone) = self.gone() {
-            self.end(JobEnd::Stopped { savepoint: epoch }, gone);
-        }
-    }
-
-    /// How far the attempt is gone, unless the job is ending anyway.
-    fn gone(&self) -> Option<Gone> {
-        match &self.phase {
-            Phase::Running | Phase::Deploying => Some(Gone::Running),
-            Phase::Recovering(r) if r.is_gone() => Some(Gone::Yes),
-            Phase::Recovering(_) => Some(Gone::Cancelling),
-            _ => None,
+        if stop && matches!(self.phase, Phase::Running) {
+            self.end(JobEnd::Stopped { savepoint: epoch });
         }
     }
 
     /// It is not known whether the manifest will be in the log; for now it is not.
     fn write_failed(&mut self) {
         let Some(Write { manifest, what, reason, .. }) = self.write.take() else { return };
-        self.unsettled.get_or_insert_default().extend(&manifest.tokens);
+        self.unsettled.get_or_insert_default().tokens.extend(&manifest.tokens);
         let reason = format!("its manifest cannot be written: {reason}");
         match what {
             WriteFor::Start => self.fail_for_good(format!("the start from a manifest failed: {reason}")),
             WriteFor::Snapshot { stop, .. } => self.snapshot_failed(manifest.epoch, manifest.kind, stop, &reason),
             WriteFor::End if !matches!(&self.phase, Phase::Ending(e) if e.needs_commit()) => {}
-            WriteFor::End => self.fail(format!("the final checkpoint failed: {reason}"), true),
+            WriteFor::End => self.fail(Scope::Job, format!("the final checkpoint failed: {reason}"), true),
         }
     }
 }

@@ -90,6 +90,6 @@ pub struct Subtask {
     pub id: SubtaskId,
     /// Whether it reads a source, and so puts barriers in.
     pub source: bool,
-    /// The region that it belongs to.
+    /// The connected component of the job's subtasks that it is in; they are numbered from 0, without a gap.
     pub region: usize,
 }

@@ -5,18 +5,19 @@ use std::sync::Arc;
 use rheos_core::element::Epoch;
 use rheos_core::sink::CommitToken;
 
-use crate::barrier::{Barrier, CheckpointKind};
+use crate::barrier::Barrier;
+use crate::coordinator::note::Note;
 use crate::manifest::Manifest;
 use crate::part::{SubtaskId, SubtaskPart};
 
-/// The number of a deployment of the job, rising by one within a generation.
+/// The number of a deployment of a region, rising by one over all regions within a generation.
 pub type Attempt = u64;
 /// The number of a request to storage.
 pub type OpId = u64;
 /// The number of a commit.
 pub type CommitId = u64;
 
-/// Something that happened. Those of an attempt that is not the current one are passed over; any may come twice.
+/// Something that happened. Those of an attempt that is not the current one of its region are passed over; any may come twice.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// Time has passed; also the first event of all.
@@ -155,16 +156,18 @@ pub enum Action {
         /// What.
         request: StorageOp,
     },
-    /// Deploy the job, at once.
+    /// Deploy a region, at once.
     Deploy {
         /// The number of the attempt.
         attempt: Attempt,
+        /// The region: the subtasks that say that they are of it.
+        region: usize,
         /// The generation, for the names of files; 0 without storage.
         generation: u64,
         /// What it starts from.
         restore: Restore,
     },
-    /// Put a barrier in at the sources.
+    /// Put a barrier in at the sources of an attempt that have not ended. Every attempt that runs gets the same barrier.
     Trigger {
         /// The attempt.
         attempt: Attempt,
@@ -172,17 +175,15 @@ pub enum Action {
         barrier: Barrier,
         /// Whether sources give nothing after the barrier.
         stop: bool,
-        /// The source subtasks that run.
-        sources: Vec<SubtaskId>,
     },
-    /// Tell all subtasks that a snapshot is complete.
+    /// Tell all subtasks of an attempt that a snapshot is complete.
     Completed {
         /// The attempt.
         attempt: Attempt,
         /// Which snapshot.
         epoch: Epoch,
     },
-    /// Tell all subtasks that a snapshot is given up.
+    /// Tell all subtasks of an attempt that a snapshot is given up.
     Aborted {
         /// The attempt.
         attempt: Attempt,
@@ -208,29 +209,8 @@ pub enum Action {
     },
     /// The job is over, and so is the master.
     Ended(JobEnd),
-    /// For people: the job will start again.
-    Restarting {
-        /// Why.
-        reason: String,
-        /// After how long.
-        delay_ms: u64,
-        /// From which snapshot, as far as is known now.
-        from: Option<Epoch>,
-    },
-    /// For people: a snapshot is complete.
-    CheckpointDone {
-        /// Which.
-        epoch: Epoch,
-        /// How it went.
-        stats: CheckpointStats,
-    },
-    /// For people: a snapshot failed.
-    CheckpointFailed {
-        /// Which; 0 if it did not come that far.
-        epoch: Epoch,
-        /// Why.
-        reason: String,
-    },
+    /// Tell people.
+    Note(Note),
 }
 
 /// How a job ended.
@@ -252,23 +232,4 @@ pub enum JobEnd {
     },
     /// Another coordinator has taken the job over.
     Fenced,
-}
-
-/// How a snapshot went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CheckpointStats {
-    /// What it was for.
-    pub kind: CheckpointKind,
-    /// From the trigger until it was complete.
-    pub duration_ms: u64,
-    /// The bytes of its state.
-    pub bytes: u64,
-    /// The bytes of files that the snapshot before did not name.
-    pub new_bytes: u64,
-    /// Rows that barriers overtook.
-    pub in_flight_rows: u64,
-    /// The longest alignment of a subtask.
-    pub alignment_ms: u64,
-    /// The longest upload of a subtask.
-    pub upload_ms: u64,
 }

@@ -2,15 +2,22 @@
 //! starts it again when it fails. Events in, actions out.
 //!
 //! ```text
-//!             ┌───────────────────────── restart ──────────────────────┐
-//!             v                                                        │
-//! Starting ─> Recovering ──────────────> Deploying ─> Running ─────────┴─> Ending ─> Ended
-//! (claim,     (wait, settle what was     (an attempt)  (snapshots,          (final manifest,
-//!  read)       written, commit again)                   commits)             last commit, stop)
+//! job:     Starting ──────> Running ────────────────────────────────────────────> Ending ─────────────> Ended
+//!          (claim, read)    (snapshots, commits)                                  (final manifest,
+//!                                                                                  last commit, stop)
+//! region:           ┌──────────────────── restart ────────────────────┐
+//!                   v                                                 │
+//!                   Gone ─────────────────> Deploying ─> Running ─> Cancelling
+//!                   (wait, settle what was                └─> Ended
+//!                   written, commit again)
 //! ```
 //!
-//! Each state is a file. What runs beside them: `requests` to storage, the one manifest that is being written
-//! (`completion`), the one commit that is being made (`commit`), and deletions (`deletion`).
+//! The job has a phase, and each of its regions (`region`) a state; a job whose subtasks are all connected has one. Snapshots and
+//! commits are of the whole job: a snapshot is triggered when all regions run that have not ended, and commits go on whatever
+//! fails. Attempts are of regions: one that fails goes back to the latest snapshot alone (`failing`, `recovering`).
+//!
+//! What runs beside them: `requests` to storage, the one manifest that is being written (`completion`), what is found out about one
+//! whose writing failed (`settling`), the one commit that is being made (`commit`), and deletions (`deletion`).
 
 mod checkpoint;
 mod commit;
@@ -19,8 +26,13 @@ mod config;
 mod deletion;
 mod ending;
 mod event;
+mod failing;
+mod note;
+mod parts;
 mod recovering;
+mod region;
 mod requests;
+mod settling;
 mod starting;
 mod tokens;
 
@@ -28,21 +40,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rheos_core::element::Epoch;
-use rheos_core::env::{Random, SplitMix64};
+use rheos_core::env::SplitMix64;
 use rheos_core::sink::CommitToken;
 use rheos_core::time::TimestampMs;
 
 use crate::manifest::Manifest;
 use crate::part::SubtaskId;
 use crate::restart::Restarts;
-use checkpoint::{EndedSubtask, Pending, Wanted};
+use checkpoint::{Pending, Wanted};
 use completion::Write;
 pub use config::{Checkpointing, Config, Recovery, Start, Subtask};
 use deletion::JobLog;
-use ending::{Ending, Gone};
-pub use event::{Action, Attempt, CheckpointStats, CommitError, CommitId, Event, JobEnd, OpId, Restore, StorageOp, StorageOutcome};
-use recovering::Recovering;
+use ending::Ending;
+pub use event::{Action, Attempt, CommitError, CommitId, Event, JobEnd, OpId, Restore, StorageOp, StorageOutcome};
+use failing::Scope;
+pub use note::{CheckpointStats, Note};
+use parts::EndedSubtask;
+use region::Region;
 use requests::{Purpose, Request, Requests};
+use settling::Unsettled;
 use starting::Starting;
 use tokens::TokenSet;
 
@@ -61,6 +77,9 @@ pub struct JobMaster {
     requests: Requests,
     /// The log, once claimed.
     log: Option<JobLog>,
+    regions: Vec<Region>,
+    /// Whether what fails one region fails all.
+    fails_together: bool,
     /// The last attempt that was deployed.
     attempt: Attempt,
     /// The last epoch that was given out, or occurs in the log.
@@ -73,18 +92,14 @@ pub struct JobMaster {
     pending: Option<Pending>,
     /// The manifest that is being written.
     write: Option<Write>,
-    /// The tokens of manifests whose writing failed and that may be, or still come, in the log.
-    unsettled: Option<TokenSet>,
-    /// The last parts of subtasks of this attempt that have ended.
+    /// Manifests whose writing failed and that may be, or still come, in the log.
+    unsettled: Option<Unsettled>,
+    /// The last parts of subtasks of the current attempts that have ended.
     ended: BTreeMap<SubtaskId, EndedSubtask>,
     /// The tokens of the latest complete snapshot.
     covered: TokenSet,
-    /// Tokens of this attempt that are in no complete snapshot.
-    uncovered: TokenSet,
     /// Tokens that are to be committed, and not known to be.
     unconfirmed: TokenSet,
-    /// Tokens that were given to a commit as soon as they were acknowledged ([`Recovery::Rollback`]).
-    early: TokenSet,
     /// The commit that is being made.
     commit: Option<(CommitId, Vec<CommitToken>)>,
     last_commit: CommitId,
@@ -99,8 +114,7 @@ pub struct JobMaster {
 enum Phase {
     New,
     Starting(Starting),
-    Recovering(Recovering),
-    Deploying,
+    /// Its regions run, or recover.
     Running,
     Ending(Ending),
     Ended,
@@ -112,6 +126,8 @@ impl JobMaster {
         JobMaster {
             random: SplitMix64::new(config.nonce),
             restarts: Restarts::new(config.restart.clone()),
+            regions: (0..subtasks.iter().map(|s| s.region + 1).max().unwrap_or(1)).map(|_| Region::new()).collect(),
+            fails_together: !region::fail_alone(&config),
             config,
             subtasks,
             now_ms: 0,
@@ -128,9 +144,7 @@ impl JobMaster {
             unsettled: None,
             ended: BTreeMap::new(),
             covered: TokenSet::default(),
-            uncovered: TokenSet::default(),
             unconfirmed: TokenSet::default(),
-            early: TokenSet::default(),
             commit: None,
             last_commit: 0,
             failures_in_row: 0,
@@ -155,17 +169,19 @@ impl JobMaster {
 
     /// When a tick is due, if nothing happens before.
     pub fn next_wakeup_ms(&self) -> Option<TimestampMs> {
-        let phase = match &self.phase {
+        let phase: Vec<TimestampMs> = match &self.phase {
             Phase::New => return Some(self.now_ms),
-            Phase::Recovering(r) => r.wakeup_ms(),
-            Phase::Ending(e) => e.wakeup_ms(),
-            Phase::Running => self.pending_deadline_ms().or_else(|| self.trigger_wakeup_ms()),
-            Phase::Deploying | Phase::Starting(_) => None,
+            Phase::Starting(_) => Vec::new(),
+            Phase::Running => {
+                let trigger = self.pending_deadline_ms().or_else(|| self.trigger_wakeup_ms());
+                self.recovery_wakeups_ms().chain(trigger).collect()
+            }
+            Phase::Ending(e) => e.wakeup_ms().into_iter().collect(),
             Phase::Ended => return None,
         };
         // What is due already waits for something else than time.
-        let phase = phase.filter(|at| *at > self.now_ms && *at != TimestampMs::MAX);
-        [phase, self.requests.next_wakeup_ms()].into_iter().flatten().min()
+        let phase = phase.into_iter().filter(|at| *at > self.now_ms && *at != TimestampMs::MAX);
+        phase.chain(self.requests.next_wakeup_ms()).min()
     }
 
     /// Whether the job is over.
@@ -195,20 +211,32 @@ impl JobMaster {
             Event::SavepointRequested => self.want_savepoint(false),
             Event::StopRequested { savepoint: true } => self.want_savepoint(true),
             Event::StopRequested { savepoint: false } => self.cancel(),
-            Event::Stopped { attempt } if attempt == self.attempt => self.attempt_stopped(),
-            _ if !matches!(self.phase, Phase::Deploying | Phase::Running) => {}
-            Event::Deployed { attempt } if attempt == self.attempt => self.deployed(),
-            Event::Ack { attempt, epoch, part } if attempt == self.attempt => self.ack(epoch, part),
-            Event::Declined { attempt, epoch, subtask, reason } if attempt == self.attempt => self.declined(epoch, subtask, &reason),
-            Event::Ended { attempt, after, part } if attempt == self.attempt => self.subtask_ended(after, part),
-            Event::Failed { attempt, message, restartable } if attempt == self.attempt => self.fail(message, restartable),
-            // Of another attempt.
-            Event::Stopped { .. }
-            | Event::Deployed { .. }
-            | Event::Ack { .. }
-            | Event::Declined { .. }
-            | Event::Ended { .. }
-            | Event::Failed { .. } => {}
+            Event::Deployed { attempt }
+            | Event::Ack { attempt, .. }
+            | Event::Declined { attempt, .. }
+            | Event::Ended { attempt, .. }
+            | Event::Failed { attempt, .. }
+            | Event::Stopped { attempt } => {
+                // Otherwise of an earlier attempt.
+                if let Some(region) = self.region_with(attempt) {
+                    self.attempt_event(region, event);
+                }
+            }
+        }
+    }
+
+    /// Something happened to the current attempt of a region.
+    fn attempt_event(&mut self, region: usize, event: Event) {
+        let runs = matches!(self.phase, Phase::Running) && self.regions[region].runs();
+        match event {
+            Event::Stopped { .. } => self.attempt_stopped(region),
+            _ if !runs => {}
+            Event::Deployed { .. } => self.deployed(region),
+            Event::Ack { epoch, part, .. } => self.ack(region, epoch, part),
+            Event::Declined { epoch, subtask, reason, .. } => self.declined(epoch, subtask, &reason),
+            Event::Ended { after, part, .. } => self.subtask_ended(region, after, part),
+            Event::Failed { message, restartable, .. } => self.fail(Scope::Region(region), message, restartable),
+            _ => {}
         }
     }
 
@@ -218,7 +246,7 @@ impl JobMaster {
                 self.starting_done(request, outcome);
             }
             Purpose::PutManifest | Purpose::LookAtManifest => self.write_done(request, outcome),
-            Purpose::Settle => self.settle_done(request, outcome),
+            Purpose::PutRetired | Purpose::LookAtRetired => self.settle_done(request, outcome),
             Purpose::ListFiles | Purpose::DropManifest(_) | Purpose::DropFile => self.deletion_done(request, outcome),
         }
     }
@@ -243,47 +271,8 @@ impl JobMaster {
         self.now_ms.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX))
     }
 
-    /// The attempt cannot go on: the next one is planned, or the job fails.
-    fn fail(&mut self, message: String, restartable: bool) {
-        if let Some(pending) = self.pending.take() {
-            self.actions.push(Action::CheckpointFailed { epoch: pending.epoch(), reason: format!("the job failed: {message}") });
-        }
-        let gone = match &self.phase {
-            Phase::Deploying | Phase::Running => {
-                self.actions.push(Action::Cancel { attempt: self.attempt });
-                false
-            }
-            Phase::Recovering(r) => r.is_gone(),
-            Phase::Ending(e) => e.is_gone(),
-            _ => true,
-        };
-        let random = self.random.next_u64();
-        match if restartable { self.restarts.failure(self.now_ms, random) } else { None } {
-            Some(delay_ms) => {
-                let from = self.latest.as_ref().map(|m| m.epoch);
-                self.actions.push(Action::Restarting { reason: message, delay_ms, from });
-                self.phase = Phase::Recovering(Recovering::new(gone, self.after(delay_ms)));
-            }
-            None => self.end(JobEnd::Failed { message }, if gone { Gone::Yes } else { Gone::Cancelling }),
-        }
-    }
-
-    /// The job cannot be helped by another attempt.
-    fn fail_for_good(&mut self, message: String) {
-        self.fail(message, false);
-    }
-
-    /// Another coordinator has claimed the job: stop whatever runs, and do nothing more.
-    fn fence(&mut self) {
-        let runs = match &self.phase {
-            Phase::Deploying | Phase::Running => true,
-            Phase::Ending(e) => e.runs(),
-            _ => false,
-        };
-        if runs {
-            self.actions.push(Action::Cancel { attempt: self.attempt });
-        }
-        self.conclude(JobEnd::Fenced);
+    fn note(&mut self, note: Note) {
+        self.actions.push(Action::Note(note));
     }
 
     fn conclude(&mut self, end: JobEnd) {

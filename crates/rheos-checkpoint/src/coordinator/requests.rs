@@ -24,7 +24,8 @@ pub(crate) enum Purpose {
     ListFiles,
     PutManifest,
     LookAtManifest,
-    Settle,
+    PutRetired,
+    LookAtRetired,
     DropManifest(u64),
     DropFile,
 }

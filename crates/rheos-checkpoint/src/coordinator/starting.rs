@@ -6,8 +6,6 @@ use std::sync::Arc;
 use crate::barrier::CheckpointKind;
 use crate::coordinator::completion::WriteFor;
 use crate::coordinator::deletion::JobLog;
-use crate::coordinator::ending::Gone;
-use crate::coordinator::recovering::Recovering;
 use crate::coordinator::requests::{Purpose, Request, TRIES};
 use crate::coordinator::{JobEnd, JobMaster, Phase, Start, StorageOp, StorageOutcome};
 use crate::log::{Appender, Claim, LOG, Listing, LogContents, Record, Retained, StartKind, record_name};
@@ -194,9 +192,9 @@ impl JobMaster {
         }
         self.latest = latest;
         if over {
-            self.end(JobEnd::Finished, Gone::Yes);
+            self.end(JobEnd::Finished);
         } else {
-            self.phase = Phase::Recovering(Recovering::new(true, self.now_ms));
+            self.phase = Phase::Running;
         }
     }
 }

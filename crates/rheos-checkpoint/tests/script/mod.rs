@@ -109,6 +109,11 @@ impl Script {
                 let kept = std::mem::take(&mut self.kept);
                 kept.into_iter().for_each(|(op, request)| self.apply(op, request));
             }
+            "refuse" => {
+                let kept = std::mem::take(&mut self.kept);
+                let outcome = || StorageOutcome::Failed("storage is away".into());
+                kept.into_iter().for_each(|(op, _)| self.event(Event::Storage { op, outcome: outcome() }));
+            }
             "file" => drop(self.store.insert(words[1].into(), vec![0])),
             "damage" => drop(self.store.insert(record_name(number(1)), b"{".to_vec())),
             "rival" => {
@@ -180,10 +185,12 @@ impl Script {
     }
 }
 
-/// `2/0`, with a star if it is a source.
+/// `2/0`, with a star if it is a source, and with its region if that is not 0: `2/0*@1`.
 fn subtask(text: &str) -> Subtask {
+    let (text, region) = text.split_once('@').unwrap_or((text, "0"));
     let (task, index) = text.trim_end_matches('*').split_once('/').expect("task/index");
-    Subtask { id: SubtaskId { task: task.parse().unwrap(), index: index.parse().unwrap() }, source: text.ends_with('*') }
+    let id = SubtaskId { task: task.parse().unwrap(), index: index.parse().unwrap() };
+    Subtask { id, source: text.ends_with('*'), region: region.parse().unwrap() }
 }
 
 /// Words are tokens (`sink@epoch`) and files (`+name`).

@@ -1,26 +1,26 @@
 //! How actions are written down.
 
 use rheos_checkpoint::Manifest;
-use rheos_checkpoint::coordinator::{Action, JobEnd, Restore, StorageOp};
+use rheos_checkpoint::coordinator::{Action, JobEnd, Note, Restore, StorageOp};
 use rheos_checkpoint::log::{Record, record_position};
 use rheos_core::sink::CommitToken;
 
 pub(super) fn action(action: &Action) -> String {
     match action {
         Action::Storage { request, .. } => self::request(request),
-        Action::Deploy { attempt, generation, restore } => {
+        Action::Deploy { attempt, region, generation, restore } => {
             let from = match restore {
                 Restore::Fresh => "fresh".to_string(),
                 Restore::From(m) => format!("from epoch {}{}", m.epoch, finished(m)),
                 Restore::EndOfInput => "at the end of input".to_string(),
             };
-            format!("deploy {attempt} {from}, generation {generation}")
+            let region = if *region == 0 { String::new() } else { format!(" of region {region}") };
+            format!("deploy {attempt}{region} {from}, generation {generation}")
         }
-        Action::Trigger { attempt, barrier, stop, sources } => {
+        Action::Trigger { attempt, barrier, stop } => {
             let overtake = barrier.overtake_from_ms.map_or(String::new(), |ms| format!(" overtaking from {ms}"));
             let flags = format!("{}{}", if barrier.full { " full" } else { "" }, if *stop { " stop" } else { "" });
-            let sources: Vec<String> = sources.iter().map(ToString::to_string).collect();
-            format!("trigger {attempt} epoch {} {:?}{flags}{overtake} at {}", barrier.epoch, barrier.kind, sources.join(" "))
+            format!("trigger {attempt} epoch {} {:?}{flags}{overtake}", barrier.epoch, barrier.kind)
         }
         Action::Completed { attempt, epoch } => format!("completed {attempt} epoch {epoch}"),
         Action::Aborted { attempt, epoch } => format!("aborted {attempt} epoch {epoch}"),
@@ -30,12 +30,20 @@ pub(super) fn action(action: &Action) -> String {
         Action::Ended(JobEnd::Failed { message }) => format!("ENDED failed: {message}"),
         Action::Ended(JobEnd::Stopped { savepoint }) => format!("ENDED stopped with savepoint {savepoint}"),
         Action::Ended(end) => format!("ENDED {}", format!("{end:?}").to_lowercase()),
-        Action::Restarting { reason, delay_ms, from } => {
+        Action::Note(note) => self::note(note),
+    }
+}
+
+fn note(note: &Note) -> String {
+    match note {
+        Note::Running { .. } => "running".into(),
+        Note::Restarting { reason, delay_ms, from, region } => {
             let from = from.map_or("the start".into(), |e| format!("epoch {e}"));
-            format!("restarting in {delay_ms} ms from {from}: {reason}")
+            let region = region.map_or(String::new(), |r| format!(" region {r}"));
+            format!("restarting{region} in {delay_ms} ms from {from}: {reason}")
         }
-        Action::CheckpointDone { epoch, stats } => format!("done {:?} {epoch} in {} ms", stats.kind, stats.duration_ms),
-        Action::CheckpointFailed { epoch, reason } => format!("failed checkpoint {epoch}: {reason}"),
+        Note::CheckpointDone { epoch, stats } => format!("done {:?} {epoch} in {} ms", stats.kind, stats.duration_ms),
+        Note::CheckpointFailed { epoch, reason } => format!("failed checkpoint {epoch}: {reason}"),
     }
 }
 

@@ -149,7 +149,9 @@ fn start_coordinator(folder: &Path, listen: &str, token: Option<&str>) -> (Proce
 fn command(token: Option<&str>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rheos"));
     command.env_remove("RHEOS_TARGET").env_remove("RHEOS_TOKEN");
-    token.into_iter().for_each(|token| drop(command.env("RHEOS_TOKEN", token)));
+    if let Some(token) = token {
+        command.env("RHEOS_TOKEN", token);
+    }
     command
 }
 

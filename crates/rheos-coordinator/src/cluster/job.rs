@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rheos_checkpoint::coordinator::{CheckpointStats, JobEnd};
+use rheos_checkpoint::coordinator::{CheckpointStats, JobEnd, Note};
 use rheos_core::element::Epoch;
 use rheos_core::env::Clock;
 use rheos_core::time::TimestampMs;
@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use super::record::{Ending, JobRecord, Outcome};
 use super::remote::{RemoteWorkers, Standing};
 use crate::driver::Request;
-use crate::workers::{Note, Observer};
+use crate::workers::Observer;
 
 /// How many lines of a job's story are kept.
 const KEPT_LINES: usize = 1000;
@@ -186,12 +186,13 @@ impl Observer for ClusterJob {
                     None => "starts".to_string(),
                 });
             }
-            Note::Restarting { reason, delay_ms, .. } => {
+            Note::Restarting { reason, delay_ms, region, .. } => {
                 let mut state = self.lock();
                 state.restarts += 1;
                 state.is_restarting = true;
                 drop(state);
-                self.tell(format!("restarts in {:.1} s: {reason}", delay_ms as f64 / 1000.0));
+                let what = region.map(|region| format!("region {region} ")).unwrap_or_default();
+                self.tell(format!("{what}restarts in {:.1} s: {reason}", delay_ms as f64 / 1000.0));
             }
             Note::CheckpointDone { epoch, stats } => self.done(epoch, stats),
             Note::CheckpointFailed { epoch, reason } => {
