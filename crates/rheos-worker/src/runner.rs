@@ -14,7 +14,7 @@ use rheos_core::registry::Registry;
 use rheos_core::sink::CommitToken;
 use rheos_core::storage::Storage;
 use rheos_core::{Error, ErrorKind, Result};
-use rheos_graph::{JobMetrics, NodeKind, TaskGraph};
+use rheos_graph::{JobMetrics, NodeKind, TaskGraph, TaskId, TaskReport};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
@@ -82,6 +82,8 @@ struct Inner {
     parts: JobParts,
     publisher: Publisher,
     attempts: Mutex<BTreeMap<Attempt, Running>>,
+    /// What the tasks of attempts that are over had measured, by task and instance.
+    measured: Mutex<BTreeMap<(TaskId, usize), TaskReport>>,
     /// Why the last attempt failed.
     failure: Failure,
 }
@@ -116,18 +118,16 @@ impl JobRunner {
         let failure = Failure::default();
         let lost_replies = parts.lost_replies.map(|(rate, seed)| (rate, SplitMix64::new(seed)));
         let publisher = Publisher::start(&parts.runtime, committers, Arc::clone(&failure), lost_replies);
-        Ok(JobRunner(Arc::new(Inner { parts, publisher, attempts: Mutex::default(), failure })))
+        Ok(JobRunner(Arc::new(Inner { parts, publisher, attempts: Mutex::default(), measured: Mutex::default(), failure })))
     }
 
-    /// What the tasks here have measured since their attempts began.
+    /// What the tasks here have measured since their attempts began. Of a subtask that is being replaced the later attempt counts.
     pub fn metrics(&self) -> JobMetrics {
-        let attempts = lock(&self.0.attempts);
-        let mut tasks: Vec<_> = attempts.values().filter_map(Running::handle).flat_map(|handle| handle.metrics().tasks).collect();
-        // Of a subtask that is being replaced the later attempt counts.
-        tasks.reverse();
-        tasks.sort_by_key(|task| (task.task, task.index));
-        tasks.dedup_by_key(|task| (task.task, task.index));
-        JobMetrics { tasks }
+        let mut tasks = lock(&self.0.measured).clone();
+        for handle in lock(&self.0.attempts).values().filter_map(Running::handle) {
+            tasks.extend(handle.metrics().tasks.into_iter().map(|task| ((task.task, task.index), task)));
+        }
+        JobMetrics { tasks: tasks.into_values().collect() }
     }
 
     /// Whether the job takes snapshots.
@@ -189,7 +189,7 @@ impl JobRunner {
                     runner.fail(attempt, Error::bug("the start of the job panicked"), &events);
                 }
             }
-            lock(&runner.0.attempts).remove(&attempt);
+            runner.is_over(attempt);
             tell(&events, Event::Stopped { attempt });
         });
     }
@@ -238,6 +238,13 @@ impl JobRunner {
         }
         storing.finish().await;
         Ok(())
+    }
+
+    fn is_over(&self, attempt: Attempt) {
+        let ended = lock(&self.0.attempts).remove(&attempt);
+        for task in ended.iter().filter_map(Running::handle).flat_map(|handle| handle.metrics().tasks) {
+            lock(&self.0.measured).insert((task.task, task.index), task);
+        }
     }
 
     fn runs(&self, attempt: Attempt, handle: &Arc<JobHandle>) {

@@ -155,13 +155,6 @@ fn command(token: Option<&str>) -> Command {
     command
 }
 
-/// What a command that needs no cluster writes.
-pub(crate) fn rheos(args: &[&str]) -> String {
-    let output = command(None).args(args).output().expect("rheos runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("a text")
-}
-
 /// Waits until something holds; a minute at most, so that what never comes is a failure and not a hang.
 pub(crate) fn eventually(what: &str, holds: impl Fn() -> bool) {
     for _ in 0..1200 {
