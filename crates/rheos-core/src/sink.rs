@@ -23,6 +23,7 @@ use crate::connector::TableSpec;
 use crate::element::Epoch;
 use crate::error::Result;
 use crate::operator::OperatorContext;
+use crate::time::TimestampMs;
 
 /// Names something that a writer made durable and that waits to be made visible.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,7 +42,7 @@ pub trait Sink: Send {
     fn write(&mut self, batch: Batch) -> Result<()>;
 
     /// Event time has reached `at`: a sink that shows progress may use it.
-    fn watermark(&mut self, at: crate::time::TimestampMs) -> Result<()> {
+    fn watermark(&mut self, at: TimestampMs) -> Result<()> {
         let _ = at;
         Ok(())
     }
@@ -82,9 +83,10 @@ pub trait SinkFactory: Send + Sync {
 
     /// Throws away what was prepared for the sink `uid` of the job with the id `job` and has not been committed. Called before the first
     /// attempt of a process, when all that is to be committed has been (what a later attempt finds there may still be committed),
-    /// and when the job has finished.
-    fn clean_up(&self, table: &TableSpec, uid: &str, job: &str) -> Result<()> {
-        let _ = (table, uid, job);
+    /// and when the job has finished. What was prepared after `until_ms` (since the epoch) stays: in a cluster the request may reach a
+    /// process that stood still for long, and by then later attempts have prepared output.
+    fn clean_up(&self, table: &TableSpec, uid: &str, job: &str, until_ms: TimestampMs) -> Result<()> {
+        let _ = (table, uid, job, until_ms);
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use rheos_core::env::{Env, SplitMix64};
 use rheos_core::registry::Registry;
 use rheos_core::sink::CommitToken;
 use rheos_core::storage::Storage;
+use rheos_core::time::TimestampMs;
 use rheos_core::{Error, ErrorKind, Result};
 use rheos_graph::{JobMetrics, NodeKind, TaskGraph, TaskId, TaskReport};
 use tokio::runtime::Handle;
@@ -152,8 +153,8 @@ impl JobRunner {
     }
 
     /// Has the sinks throw away what was prepared and has not been committed: before the first attempt of all, what dead processes
-    /// left; when the job has finished, what its attempts left.
-    pub async fn clean_up(&self) -> Result<()> {
+    /// left; when the job has finished, what its attempts left. What was prepared after `until_ms` stays.
+    pub async fn clean_up(&self, until_ms: TimestampMs) -> Result<()> {
         if self.0.parts.job_id.is_empty() {
             return Ok(());
         }
@@ -165,7 +166,7 @@ impl JobRunner {
                 if let NodeKind::Sink { table } = &node.kind
                     && let Some(factory) = registry.connector(&table.connector).and_then(|info| info.sink.as_ref())
                 {
-                    factory.clean_up(table, &node.uid, job_id)?;
+                    factory.clean_up(table, &node.uid, job_id, until_ms)?;
                 }
             }
             Ok(())

@@ -6,6 +6,7 @@ use rheos_checkpoint::Barrier;
 use rheos_checkpoint::coordinator::{Attempt, CommitId, Restore};
 use rheos_coordinator::{EventSender, Workers};
 use rheos_core::element::Epoch;
+use rheos_core::env::Env;
 use rheos_core::sink::CommitToken;
 use rheos_core::{Error, Result};
 use rheos_graph::{JobMetrics, Regions};
@@ -19,6 +20,7 @@ pub(crate) struct LocalWorkers(Arc<Inner>);
 struct Inner {
     runner: JobRunner,
     regions: Arc<Regions>,
+    env: Env,
     /// Whether what earlier processes left at the sinks has been thrown away.
     clean: OnceCell<()>,
     /// The splits of the sources where the job began at the beginning: regions that begin there again read the same ones.
@@ -27,8 +29,9 @@ struct Inner {
 
 impl LocalWorkers {
     pub(crate) fn new(parts: JobParts, regions: Arc<Regions>) -> Result<Self> {
+        let env = parts.env.clone();
         let runner = JobRunner::new(parts)?;
-        Ok(LocalWorkers(Arc::new(Inner { runner, regions, clean: OnceCell::new(), fresh: OnceCell::new() })))
+        Ok(LocalWorkers(Arc::new(Inner { runner, regions, env, clean: OnceCell::new(), fresh: OnceCell::new() })))
     }
 
     /// What the tasks have measured.
@@ -43,7 +46,7 @@ impl LocalWorkers {
 
     /// The job has finished and all its output is visible: whatever else its attempts prepared will never be.
     pub(crate) async fn leave_clean(&self) {
-        if let Err(error) = self.0.runner.clean_up().await {
+        if let Err(error) = self.0.runner.clean_up(self.0.env.clock.now_ms()).await {
             tracing::warn!(%error, "what failed attempts left at the sinks stays there");
         }
     }
@@ -54,8 +57,8 @@ impl LocalWorkers {
     }
 
     async fn deployment(&self, region: usize, generation: u64, restore: Restore) -> Result<Deployment> {
-        let Inner { runner, regions, clean, fresh, .. } = &*self.0;
-        clean.get_or_try_init(|| runner.clean_up()).await?;
+        let Inner { runner, regions, env, clean, fresh } = &*self.0;
+        clean.get_or_try_init(|| runner.clean_up(env.clock.now_ms())).await?;
         let splits = match &restore {
             Restore::Fresh => Arc::clone(fresh.get_or_try_init(|| async { runner.find_splits(Restore::Fresh).await.map(Arc::new) }).await?),
             other => Arc::new(runner.find_splits(other.clone()).await?),

@@ -10,6 +10,7 @@ use rheos_core::connector::{TableSpec, parse_memory_bytes};
 use rheos_core::element::Epoch;
 use rheos_core::operator::OperatorContext;
 use rheos_core::sink::{CommitToken, Committer, Sink, SinkDescription, SinkFactory};
+use rheos_core::time::TimestampMs;
 use rheos_core::{Batch, Error, Result};
 
 use super::committer::{PendingFile, Renamer, sync_folder};
@@ -60,12 +61,12 @@ impl SinkFactory for PartFiles {
         }))
     }
 
-    fn clean_up(&self, table: &TableSpec, uid: &str, job: &str) -> Result<()> {
+    fn clean_up(&self, table: &TableSpec, uid: &str, job: &str, until_ms: TimestampMs) -> Result<()> {
         let settings = Settings::of(table, &Format::of(table)?)?;
         if !settings.folder.exists() {
             return Ok(());
         }
-        remove_leftovers(&settings.folder, &prefix_of_sink(uid, job))
+        remove_leftovers(&settings.folder, &prefix_of_sink(uid, job), until_ms)
     }
 
     fn committer(&self, _table: &TableSpec) -> Result<Option<Box<dyn Committer>>> {
@@ -132,12 +133,13 @@ fn is_hidden_of(name: &str, of_sink: &str) -> bool {
 }
 
 /// Removes the hidden files that earlier processes of the same job left behind.
-fn remove_leftovers(folder: &Path, of_sink: &str) -> Result<()> {
+fn remove_leftovers(folder: &Path, of_sink: &str, until_ms: TimestampMs) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if is_hidden_of(&name, of_sink)
+            && written_ms(&entry) <= until_ms
             && let Err(e) = fs::remove_file(entry.path())
             && e.kind() != ErrorKind::NotFound
         {
@@ -145,6 +147,13 @@ fn remove_leftovers(folder: &Path, of_sink: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// When a file was last written, in milliseconds since the epoch. One of which that is not known was written long ago.
+fn written_ms(entry: &fs::DirEntry) -> TimestampMs {
+    let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+    let since = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    since.map_or(TimestampMs::MIN, |since| since.as_millis() as TimestampMs)
 }
 
 /// The first number that no file of this writer has, hidden ones included.

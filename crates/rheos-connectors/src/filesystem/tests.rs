@@ -367,7 +367,7 @@ fn a_restore_in_the_commit_phase_gives_each_row_once() {
         commit(&t, &tokens[..committed]).unwrap();
         assert_eq!(files(dir.path()).1, 2 - committed + 2, "what is prepared, and what is in progress");
         commit(&t, &tokens).unwrap();
-        PartFiles.clean_up(&t, "sink", "j").unwrap();
+        PartFiles.clean_up(&t, "sink", "j", i64::MAX).unwrap();
         let mut sink = writer_of(&t, "j", "sink", 0);
         writer_of(&t, "j", "sink", 1);
         assert_eq!(files(dir.path()).1, 0);
@@ -403,11 +403,13 @@ fn only_what_the_same_sink_of_the_same_job_left_behind_is_removed() {
     let before = hidden();
     writer_of(&t, "a", "sink", 0);
     assert_eq!(hidden(), before, "no writer cleans up");
-    PartFiles.clean_up(&t, "sink", "a").unwrap();
+    PartFiles.clean_up(&t, "sink", "a", 0).unwrap();
+    assert_eq!(hidden(), before, "what was prepared later than the clean-up was asked for stays");
+    PartFiles.clean_up(&t, "sink", "a", i64::MAX).unwrap();
     let gone: Vec<String> = before.iter().filter(|name| !hidden().contains(name)).cloned().collect();
     let of: Vec<&str> = gone.iter().map(|name| &name[..".part-a-sink-0".len()]).collect();
     assert_eq!(of, [".part-a-sink-0", ".part-a-sink-1"], "{gone:?}");
-    PartFiles.clean_up(&numbers("no/such/folder", "csv"), "sink", "a").unwrap();
+    PartFiles.clean_up(&numbers("no/such/folder", "csv"), "sink", "a", i64::MAX).unwrap();
 }
 
 #[test]

@@ -103,7 +103,7 @@ impl RemoteWorkers {
 
     /// Has the sinks throw away what was prepared and never committed: when the job has finished.
     pub(crate) async fn leave_clean(&self) {
-        if let Err(error) = self.0.requests.clean_up().await {
+        if let Err(error) = self.0.requests.clean_up(self.0.env.clock.now_ms()).await {
             tracing::warn!(job = self.0.open.job, %error, "what failed attempts left at the sinks stays there");
         }
     }
@@ -231,7 +231,7 @@ impl RemoteWorkers {
     async fn run(&self, attempt: Attempt, region: usize, generation: u64, restore: Restore) -> Result<()> {
         let Inner { open, graph, regions, sessions, env, clean, requests, .. } = &*self.0;
         let Some(slots) = self.slots(attempt).await else { return Ok(()) };
-        clean.get_or_try_init(|| requests.clean_up()).await?;
+        clean.get_or_try_init(|| requests.clean_up(env.clock.now_ms())).await?;
         let splits_json = self.splits(&restore).await?;
         let places = place(graph);
         let mut on: Vec<SessionId> = slots.clone();

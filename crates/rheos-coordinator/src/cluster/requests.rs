@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rheos_checkpoint::coordinator::Restore;
+use rheos_core::time::TimestampMs;
 use rheos_core::{Error, Result};
 use rheos_protocol::codec::restore_to;
 use rheos_protocol::v1;
@@ -56,8 +57,8 @@ impl Requests {
     }
 
     /// Has the sinks throw away what was prepared and not committed.
-    pub(crate) async fn clean_up(&self) -> Result<()> {
-        self.ask(|job, request| Message::CleanUp(v1::CleanUp { job, request })).await.map(drop)
+    pub(crate) async fn clean_up(&self, until_ms: TimestampMs) -> Result<()> {
+        self.ask(|job, request| Message::CleanUp(v1::CleanUp { job, request, until_ms })).await.map(drop)
     }
 
     async fn ask(&self, message: impl Fn(String, u64) -> Message) -> Result<Vec<u8>> {

@@ -140,10 +140,10 @@ impl Jobs {
                     say(&says, Said::SplitsFound(v1::SplitsFound { job, request, splits_json, failure }));
                 });
             }
-            Message::CleanUp(v1::CleanUp { job, request }) => {
+            Message::CleanUp(v1::CleanUp { job, request, until_ms }) => {
                 let (open, says) = (self.with(&job, Ok(())), self.says.clone());
                 tokio::spawn(async move {
-                    let cleaned = async { open?.0.runner.clean_up().await.map(|()| Vec::new()) };
+                    let cleaned = async { open?.0.runner.clean_up(until_ms).await.map(|()| Vec::new()) };
                     let (_, failure) = parts(cleaned.await);
                     say(&says, Said::CleanedUp(v1::CleanedUp { job, request, failure }));
                 });

@@ -14,6 +14,7 @@ use rheos_core::element::Epoch;
 use rheos_core::operator::OperatorContext;
 use rheos_core::sink::{CommitToken, Committer, Sink, SinkDescription, SinkFactory};
 use rheos_core::storage::Storage;
+use rheos_core::time::TimestampMs;
 use rheos_core::{Batch, ColumnBatch, Error, Result, batch_bytes};
 use rheos_worker::system_env;
 use serde::{Deserialize, Serialize};
@@ -71,10 +72,13 @@ impl SinkFactory for Results {
         Ok(Box::new(Writer { results: self.clone(), uid, rows: Vec::new(), bytes: 0, staged: Vec::new(), number: 0 }))
     }
 
-    fn clean_up(&self, _table: &TableSpec, _uid: &str, _job: &str) -> Result<()> {
+    fn clean_up(&self, _table: &TableSpec, _uid: &str, _job: &str, until_ms: TimestampMs) -> Result<()> {
         self.wait(async {
             for stored in self.storage.list(STAGED).await? {
-                self.storage.delete(&stored.name).await?;
+                let staged_ms = stored.name.strip_prefix(STAGED).and_then(|name| i64::from_str_radix(name.split('-').next()?, 16).ok());
+                if staged_ms.is_none_or(|at| at <= until_ms) {
+                    self.storage.delete(&stored.name).await?;
+                }
             }
             Ok(())
         })
@@ -126,7 +130,8 @@ impl Writer {
         if rows.is_empty() {
             return Ok(());
         }
-        let file = format!("{STAGED}{:016x}", system_env().random.next_u64());
+        let env = system_env();
+        let file = format!("{STAGED}{:016x}-{:016x}", env.clock.now_ms(), env.random.next_u64());
         self.results.wait(self.results.storage.put(&file, batch_bytes::encode(&rows)?))?;
         self.staged.push(Staged { file, number: self.number });
         self.number += 1;
