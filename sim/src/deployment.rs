@@ -136,7 +136,7 @@ impl Deployment {
         }
         subtask.dry |= stop;
         subtask.take(barrier, with.storage, with.outside);
-        let parts = subtask.whole().map(|part| (barrier.epoch, part)).into_iter().collect();
+        let parts = subtask.whole(barrier.epoch).map(|part| (barrier.epoch, part)).into_iter().collect();
         self.send_all(position, Item::Barrier(barrier), with.topology);
         parts
     }
@@ -211,8 +211,11 @@ impl Deployment {
                 }
                 let subtask = &mut self.subtasks[position];
                 subtask.memory.received[channel] += 1;
-                if subtask.alignment.recording(slot) && !with.plan.has(Mutation::DropInFlight) {
-                    subtask.record(slot, row);
+                if subtask.alignment.recording(slot)
+                    && !with.plan.has(Mutation::DropInFlight)
+                    && let Some(current) = subtask.alignment.current()
+                {
+                    subtask.record(current.epoch, slot, vec![row]);
                 }
                 self.channels[channel].pop_front();
             }
@@ -239,15 +242,28 @@ impl Deployment {
         let steps = self.subtasks[position].alignment.overtake(with.now_ms);
         self.follow(position, steps, with, parts);
         for slot in 0..self.subtasks[position].inputs.len() {
-            let waiting = self.channels[self.subtasks[position].inputs[slot]].iter().find_map(|item| match item {
-                Item::Barrier(b) if b.overtake_from_ms.is_some_and(|from| from <= with.now_ms) => Some(*b),
-                _ => None,
-            });
-            if let Some(barrier) = waiting {
-                let steps = self.subtasks[position].alignment.waiting(barrier, with.now_ms);
-                self.follow(position, steps, with, parts);
+            let channel = self.subtasks[position].inputs[slot];
+            let is_barrier = |item: &Item| if let Item::Barrier(barrier) = item { Some(*barrier) } else { None };
+            let queued: Vec<Barrier> = self.channels[channel].iter().filter_map(is_barrier).collect();
+            for barrier in queued {
+                if barrier.may_overtake(with.now_ms) && self.subtasks[position].alignment.awaits(slot, barrier) {
+                    let rows = self.take_out(channel, barrier);
+                    if !with.plan.has(Mutation::DropInFlight) {
+                        self.subtasks[position].record(barrier.epoch, slot, rows);
+                    }
+                    let steps = self.subtasks[position].alignment.barrier(slot, barrier, with.now_ms);
+                    self.follow(position, steps, with, parts);
+                }
             }
         }
+    }
+
+    /// Takes a barrier out of a channel: copies of the rows before it, which stay there.
+    fn take_out(&mut self, channel: usize, barrier: Barrier) -> Vec<Row> {
+        let queue = &mut self.channels[channel];
+        let at = queue.iter().position(|item| matches!(item, Item::Barrier(b) if b.epoch == barrier.epoch)).unwrap_or(queue.len());
+        queue.remove(at);
+        queue.iter().take(at).filter_map(|item| if let Item::Row(row) = item { Some(*row) } else { None }).collect()
     }
 
     fn follow(&mut self, position: usize, steps: Vec<rheos_checkpoint::Step>, with: &mut Surroundings<'_>, parts: &mut Parts) {

@@ -32,8 +32,6 @@ pub(crate) struct Memory {
 /// A part whose last rows are still awaited.
 struct Part {
     state: SubtaskState,
-    /// Rows that the barrier has overtaken, by input.
-    in_flight: BTreeMap<usize, Vec<Row>>,
     tokens: Vec<CommitToken>,
 }
 
@@ -57,6 +55,8 @@ pub(crate) struct Subtask {
     buffer: Vec<Row>,
     tokens: Vec<CommitToken>,
     part: Option<Part>,
+    /// Rows that barriers have overtaken, by epoch and input.
+    recorded: BTreeMap<Epoch, BTreeMap<usize, Vec<Row>>>,
     pub(crate) last_epoch: Epoch,
     /// A source that gives nothing more.
     pub(crate) dry: bool,
@@ -92,6 +92,7 @@ impl Subtask {
             buffer: Vec::new(),
             tokens: Vec::new(),
             part: None,
+            recorded: BTreeMap::new(),
             last_epoch: 0,
             dry: false,
             ended: None,
@@ -135,10 +136,10 @@ impl Subtask {
         self.buffer.push(row);
     }
 
-    /// Copies a row that the barrier has overtaken into the part.
-    pub(crate) fn record(&mut self, input: usize, row: Row) {
-        if let Some(part) = &mut self.part {
-            part.in_flight.entry(input).or_default().push(row);
+    /// Keeps copies of rows that the barrier of an epoch has overtaken, for the part.
+    pub(crate) fn record(&mut self, epoch: Epoch, input: usize, rows: Vec<Row>) {
+        if !rows.is_empty() {
+            self.recorded.entry(epoch).or_default().entry(input).or_default().extend(rows);
         }
     }
 
@@ -157,8 +158,11 @@ impl Subtask {
                     self.take(barrier, storage, outside);
                     barriers.push(barrier);
                 }
-                Step::Complete(epoch) => parts.extend(self.whole().map(|part| (epoch, part))),
-                Step::Abandon(_) => self.part = None,
+                Step::Complete(epoch) => parts.extend(self.whole(epoch).map(|part| (epoch, part))),
+                Step::Abandon(epoch) => {
+                    self.part = None;
+                    self.recorded.remove(&epoch);
+                }
             }
         }
         (barriers, parts)
@@ -169,13 +173,14 @@ impl Subtask {
         self.last_epoch = barrier.epoch;
         self.prepare(barrier.epoch, outside);
         let state = self.state(barrier, storage);
-        self.part = Some(Part { state, in_flight: BTreeMap::new(), tokens: self.tokens.clone() });
+        self.part = Some(Part { state, tokens: self.tokens.clone() });
     }
 
     /// The part that was taken, with what was recorded since.
-    pub(crate) fn whole(&mut self) -> Option<SubtaskPart> {
-        let Part { mut state, in_flight, tokens } = self.part.take()?;
-        for (port, rows) in in_flight {
+    pub(crate) fn whole(&mut self, epoch: Epoch) -> Option<SubtaskPart> {
+        let recorded = self.recorded.remove(&epoch).unwrap_or_default();
+        let Part { mut state, tokens } = self.part.take()?;
+        for (port, rows) in recorded {
             let data = DataHandle::inline(serde_json::to_vec(&rows).unwrap_or_default());
             state.in_flight.push(InFlight {
                 from: String::new(),

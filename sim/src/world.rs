@@ -92,7 +92,7 @@ struct World {
     expected: BTreeSet<Row>,
     /// By region.
     topologies: Vec<Topology>,
-    /// The regions of attempts.
+    /// The regions of attempts, until they are forgotten.
     regions: BTreeMap<RunId, usize>,
     now_ms: i64,
     queue: BTreeMap<(i64, u64), Happening>,

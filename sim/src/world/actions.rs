@@ -177,12 +177,13 @@ impl World {
     }
 
     pub(super) fn deploy(&mut self, run: RunId, generation: u64, restore: &Restore) -> Result<(), Violation> {
+        // One that came so late that its coordinator has gone on is passed over: its workers know that it was cancelled.
+        let Some(region) = self.regions.get(&run).copied() else { return Ok(()) };
         self.report.attempts += 1;
         self.after(1, Happening::Supervise(run));
         if self.runs.contains_key(&run) || self.coordinators[run.0].dead {
             return Ok(());
         }
-        let region = self.regions[&run];
         let of_region = |(id, d): (&RunId, &Deployment)| id.0 == run.0 && self.regions[id] == region && d.runs();
         if self.runs.iter().any(of_region) {
             return Err(Violation::new(Invariant::OneAttempt, format!("region {region} is deployed by {run:?}, and runs")));
@@ -216,6 +217,7 @@ impl World {
         let (coordinator, attempt) = run;
         if self.runs.get(&run).is_some_and(|d| d.stopped) && self.runs_later(run) {
             self.runs.remove(&run);
+            self.regions.remove(&run);
             return;
         }
         let Some(deployment) = self.runs.get_mut(&run) else { return };

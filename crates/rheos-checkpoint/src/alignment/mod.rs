@@ -75,16 +75,6 @@ impl Alignment {
         steps
     }
 
-    /// A barrier waits in the queue of an input, behind rows. Call this when it is seen there and its time has come, so that
-    /// it overtakes them; before its time it only makes [`Self::deadline_ms`] known.
-    pub fn waiting(&mut self, barrier: Barrier, now_ms: TimestampMs) -> Vec<Step> {
-        let mut steps = Vec::new();
-        if self.enter(barrier, &mut steps) {
-            self.advance(now_ms, &mut steps);
-        }
-        steps
-    }
-
     /// `input` has ended: it counts as aligned from now on.
     pub fn end(&mut self, input: usize, now_ms: TimestampMs) -> Vec<Step> {
         let mut steps = Vec::new();

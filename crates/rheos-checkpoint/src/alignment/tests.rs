@@ -66,15 +66,15 @@ fn edges_that_cannot_be_overtaken_are_waited_for_after_the_deadline() {
 }
 
 #[test]
-fn a_barrier_that_is_seen_in_a_queue_overtakes_the_rows_before_it() {
-    let mut a = Alignment::new([true, true]);
-    assert_eq!(a.waiting(from(1, 10), 5), []);
-    assert_eq!(a.deadline_ms(), Some(10));
-    assert_eq!(a.waiting(from(1, 10), 10), [Snapshot(from(1, 10))]);
-    assert_eq!(recording(&a), [0, 1]);
-    assert_eq!(a.waiting(from(1, 10), 11), [], "once");
-    assert_eq!(a.barrier(0, from(1, 10), 12), []);
+fn a_barrier_that_is_taken_out_of_a_queue_overtakes_the_rows_before_it() {
+    let mut a = Alignment::new([true, true, false]);
+    assert!(a.awaits(0, from(1, 10)) && !a.awaits(2, from(1, 10)), "only where rows can be overtaken");
+    assert_eq!(a.barrier(0, from(1, 10), 10), [HoldBack(0)], "an edge is waited for");
+    assert_eq!(a.barrier(2, from(1, 10), 11), [HoldBack(2), Snapshot(from(1, 10)), ReleaseAll]);
+    assert_eq!(recording(&a), [1]);
+    assert!(a.awaits(1, from(1, 10)), "its rows are taken all at once, instead of one by one");
     assert_eq!(a.barrier(1, from(1, 10), 12), [Complete(1)]);
+    assert!(!a.awaits(1, from(1, 10)), "it is over");
 }
 
 #[test]
