@@ -1,11 +1,12 @@
 //! Help texts that teach: what the commands are for, with examples that can be copied.
 
 /// `rheos -h`
-pub(crate) const ABOUT: &str = "A stateful stream processor: continuous queries in Flink's SQL, in one process";
+pub(crate) const ABOUT: &str = "A stateful stream processor: continuous queries in Flink's SQL";
 
 /// `rheos --help`
 pub(crate) const ABOUT_LONG: &str = "\
-A stateful stream processor: continuous queries in Flink's SQL, in one process.
+A stateful stream processor: continuous queries in Flink's SQL, in one process or on
+a cluster of them.
 
 A query reads tables that are streams: files, generators, logs. Its result is kept
 up to date as rows come, and is exact on rows that come out of order, by event time
@@ -17,7 +18,8 @@ Begin here:
   rheos run -e \"SELECT 1 + 1 AS two\"    a query
   rheos run --help                       four worked examples
   rheos connectors                       what can be read and written
-  rheos functions date                   functions whose name contains 'date'";
+  rheos functions date                   functions whose name contains 'date'
+  rheos cluster --help                   several processes, several machines";
 
 /// `rheos run --help`
 pub(crate) const RUN: &str = r#"EXAMPLES

@@ -83,12 +83,12 @@ fn job(slow: usize, only: Option<u64>) -> Job {
     graph.connect(last, sink, 0, Partitioning::Forward);
     let mut registry = rheos::registry();
     registry.add_operator("step", |spec: &Value| Ok(Box::new(Step { ms: spec["ms"].as_u64().unwrap_or(0), only: spec["only"].as_u64() })));
-    Job::from_graph(graph, registry).unwrap()
+    Job::from_graph(graph, registry).expect("a job")
 }
 
 /// What is found once queues have filled up.
 fn found(job: Job) -> Bottleneck {
-    let running = Session::new().start(job).unwrap();
+    let running = Session::new().start(job).expect("it starts");
     let mut before = (running.metrics(), system_monotonic_ns());
     let mut last = None;
     // The first looks see queues that fill up; that takes no fixed time.

@@ -79,11 +79,15 @@ impl Cluster {
             }
             Message::SplitsFound(v1::SplitsFound { job, request, splits_json, failure }) => {
                 let outcome = failed(failure).map_or(Ok(splits_json), Err);
-                workers_of(&job).into_iter().for_each(|workers| workers.answered(request, clone_outcome(&outcome)));
+                if let Some(workers) = workers_of(&job) {
+                    workers.answered(request, outcome);
+                }
             }
             Message::CleanedUp(v1::CleanedUp { job, request, failure }) => {
                 let outcome = failed(failure).map_or(Ok(Vec::new()), Err);
-                workers_of(&job).into_iter().for_each(|workers| workers.answered(request, clone_outcome(&outcome)));
+                if let Some(workers) = workers_of(&job) {
+                    workers.answered(request, outcome);
+                }
             }
         }
         self.sessions().heard(id, None);
@@ -94,10 +98,6 @@ impl Cluster {
 fn failed(failure: Option<v1::Failed>) -> Option<Error> {
     let failed = failure?;
     Some(if failed.restartable { Error::restart(failed.message) } else { Error::config(failed.message) })
-}
-
-fn clone_outcome(outcome: &Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
-    outcome.as_ref().map(Clone::clone).map_err(|e| Error::new(e.kind(), e.to_string()))
 }
 
 #[tonic::async_trait]

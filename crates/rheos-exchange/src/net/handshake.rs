@@ -39,7 +39,7 @@ pub(crate) async fn send_hello(stream: &mut (impl AsyncWrite + Unpin), hello: &H
 
 /// Tells why there will be no connection. Whether it arrives does not matter.
 pub(crate) async fn refuse(stream: &mut (impl AsyncWrite + Unpin), why: &str) {
-    let end = why.floor_char_boundary(MAX_REFUSAL_BYTES);
+    let end = (0..=MAX_REFUSAL_BYTES.min(why.len())).rfind(|end| why.is_char_boundary(*end)).unwrap_or(0);
     let _ = send(stream, FrameKind::Refused, &why.as_bytes()[..end]).await;
     let _ = stream.shutdown().await;
 }

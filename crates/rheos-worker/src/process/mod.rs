@@ -1,11 +1,11 @@
 //! A worker of a cluster: the process that runs what a coordinator tells it to.
 //!
-//! 1. [`serve`] opens a session with the coordinator (`session`): it registers, beats its heart, and does what it is told. A session
+//! 1. [`WorkerProcess::serve`] opens a session with the coordinator (`session`): it registers, beats its heart, and does what it is told. A session
 //!    that has ended, whoever ended it, takes everything with it that was run under it; then a new one begins. So a worker that was
 //!    thought dead and was not can do no harm.
 //! 2. Jobs are opened by the hash of their graph (`artifact`) and run by the same [`JobRunner`](crate::JobRunner) as in one process
 //!    (`jobs`).
-//! 3. Rows between subtasks of different workers go through the [`Network`](rheos_exchange::net::Network).
+//! 3. Rows between subtasks of different workers go through the [`Network`].
 
 mod artifact;
 mod jobs;

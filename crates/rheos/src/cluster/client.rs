@@ -68,7 +68,7 @@ impl Client {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
         let sent = request.send().await;
-        sent.map_err(|e| Error::retry(format!("the coordinator at {} cannot be reached: {}", self.target, root_of(&e))).caused_by(e))
+        sent.map_err(|e| Error::retry(format!("the coordinator at {} cannot be reached: {}", self.target, root_of(&e))))
     }
 
     async fn json(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value> {
