@@ -7,7 +7,7 @@
 //! 4. When all parts have come, the master appends a [`manifest::Manifest`] to the log: now the snapshot is complete.
 //! 5. Only then what the sinks prepared is committed, once in effect: again after every recovery.
 //! 6. Old manifests and the files that only they name are deleted ([`log::Retained`]).
-//! 7. When something fails, a [`restart::RestartStrategy`] says when the job starts again from the latest manifest.
+//! 7. When something fails, a [`restart::RestartStrategy`] says when what is connected with it starts again from the latest manifest.
 //!
 //! Everything here is deterministic, so that a simulation can run it by seed (`sim/`).
 

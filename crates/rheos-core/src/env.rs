@@ -22,6 +22,16 @@ pub trait Clock: Send + Sync {
 pub trait Random: Send + Sync {
     /// The next 64 random bits.
     fn next_u64(&self) -> u64;
+
+    /// A number from 0 up to but without 1.
+    fn next_unit(&self) -> f64 {
+        unit_of(self.next_u64())
+    }
+}
+
+/// The number from 0 up to but without 1 that random bits stand for: as many of them as the type holds.
+pub fn unit_of(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// The environment of a process.

@@ -94,7 +94,7 @@ impl FaultyStorage {
 
     /// Drawn when the operation is called, three numbers each time, so that it depends on the order of the calls alone.
     fn fate(&self) -> Fate {
-        let draw = |rate: f64| ((self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64) < rate;
+        let draw = |rate: f64| self.random.next_unit() < rate;
         Fate { is_slow: draw(self.faults.slow), fails: draw(self.faults.fail), is_lost: draw(self.faults.lost) }
     }
 

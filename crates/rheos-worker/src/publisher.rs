@@ -85,9 +85,7 @@ impl Work {
     fn commit(&mut self, tokens: &[CommitToken]) -> Result<()> {
         self.committers.commit(tokens)?;
         match &self.lost_replies {
-            Some((rate, random)) if ((random.next_u64() >> 11) as f64 / (1u64 << 53) as f64) < *rate => {
-                Err(Error::retry("a fault on purpose: the reply of a commit was lost"))
-            }
+            Some((rate, random)) if random.next_unit() < *rate => Err(Error::retry("a fault on purpose: the reply of a commit was lost")),
             _ => Ok(()),
         }
     }

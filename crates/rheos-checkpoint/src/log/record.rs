@@ -40,11 +40,12 @@ pub enum Record {
     Claim(Claim),
     /// A snapshot is complete.
     Manifest(Box<Manifest>),
-    /// A manifest that is no longer retained stood here, right before a claim.
+    /// A manifest that is no longer retained stood here, and its place must stay taken; or one shall never come here, of which it was not
+    /// known whether it would.
     Retired {
         /// Its generation.
         generation: u64,
-        /// Its epoch.
+        /// Its epoch; one that no manifest has where none stood here.
         epoch: u64,
     },
 }

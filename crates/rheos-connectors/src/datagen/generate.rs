@@ -12,6 +12,7 @@ use arrow::datatypes::{
     DataType, Date32Type, DurationMillisecondType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     IntervalYearMonthType, Time32MillisecondType, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
 };
+use rheos_core::env::unit_of;
 use rheos_core::text::calendar::{MS_PER_DAY, convert_unit};
 use rheos_core::text::pow10;
 use rheos_core::types::{LogicalType, TypeKind, timestamp_unit};
@@ -71,7 +72,7 @@ impl Origin {
 
     /// A number from 0 up to but without 1.
     fn unit(self) -> f64 {
-        (mix(self.random) >> 11) as f64 / (1u64 << 53) as f64
+        unit_of(mix(self.random))
     }
 
     /// A number from `min` to `max`.

@@ -135,16 +135,11 @@ impl Lives<'_> {
         let left = (self.options.kills - self.kills + 1) as f64;
         let least = self.reference_ms as f64 / (self.options.kills + 1) as f64 / 3.0;
         let share = (self.reference_ms.saturating_sub(self.ms) as f64 / left).max(least);
-        (2.0 * share * self.stretch * self.unit()).max(1.0) as u64
+        (2.0 * share * self.stretch * self.random.next_unit()).max(1.0) as u64
     }
 
     fn faults(&self) -> String {
         format!("seed={},fail=0.03,lost=0.03,slow=0.1:100ms", self.random.next_u64())
-    }
-
-    /// A random number from 0 to 1.
-    fn unit(&self) -> f64 {
-        (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 

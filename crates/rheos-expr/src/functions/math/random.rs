@@ -75,7 +75,7 @@ pub(super) fn prepare_rand(args: &[Expr], _: &LogicalType, _: &EvalConfig) -> Re
 pub(super) fn rand(call: &Call<'_>) -> Result<Value> {
     let array: Float64Array = if call.args.is_empty() {
         let random = &call.env()?.random;
-        (0..call.rows).map(|_| Some((random.next_u64() >> 11) as f64 / (1u64 << 53) as f64)).collect()
+        (0..call.rows).map(|_| Some(random.next_unit())).collect()
     } else {
         let seed = numbers::<Int64Type>(call, 0)?;
         (0..call.rows).map(|row| Some(JavaRandom::new(seed.get(row)?).next_double())).collect()
