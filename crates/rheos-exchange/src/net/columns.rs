@@ -15,6 +15,8 @@ use rheos_core::error::{Error, Result};
 
 /// No array is longer: lengths in bytes stay far from where they overflow.
 const LONGEST: i64 = i32::MAX as i64;
+/// What the widest type wants; senders align to 64.
+const ALIGNMENT: usize = align_of::<i128>();
 const CONTINUATION: [u8; 4] = [0xFF; 4];
 
 /// An encoder for batches of a schema. Only the rows of a slice are written.
@@ -113,9 +115,15 @@ where
         let range = usize::try_from(place.offset()).ok().zip(usize::try_from(place.length()).ok());
         let range = range.and_then(|(start, length)| Some(start..start.checked_add(length)?));
         match range {
+            Some(range) if range.is_empty() && at_least == 0 && range.end <= self.body.len() => Ok(MutableBuffer::new(0).into()),
             Some(range) if range.end <= self.body.len() && range.len() >= at_least => {
-                // An empty part of a payload is not aligned.
-                Ok(if range.is_empty() { MutableBuffer::new(0).into() } else { Buffer::from(self.body.slice(range)) })
+                // Arrow panics where values do not lie as their type wants, or something is left that is no whole value.
+                let length = if at_least > 0 { at_least } else { range.len() };
+                let bytes = self.body.slice(range.start..range.start + length);
+                if bytes.as_ptr().align_offset(ALIGNMENT) != 0 {
+                    return Err(corrupt(format!("a buffer at {} is not aligned", place.offset())));
+                }
+                Ok(Buffer::from(bytes))
             }
             _ => {
                 Err(corrupt(format!("a buffer of at least {at_least} bytes is said to be {} bytes at {}", place.length(), place.offset())))
