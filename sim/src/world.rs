@@ -189,7 +189,9 @@ impl World {
             Happening::Deploy { run, generation, restore } => self.deploy(run, generation, &restore),
             Happening::Cancel(run) => {
                 self.note(2, || format!("run {run:?} stops"));
-                self.runs.entry(run).or_insert_with(Deployment::stopped).stopped = true;
+                if self.regions.contains_key(&run) {
+                    self.runs.entry(run).or_insert_with(Deployment::stopped).stopped = true;
+                }
                 Ok(())
             }
             Happening::ToSubtask(run, position, message) => self.tell_subtask(run, position, &message),
