@@ -79,6 +79,12 @@ pub trait Operator: Send {
         Ok(Progress::Done)
     }
 
+    /// The watermark that holds for what this operator emits, once its inputs are at `at`: less than `at` where rows that it still
+    /// keeps may come out with earlier times. It never falls while `at` rises.
+    fn output_watermark(&self, at: TimestampMs) -> TimestampMs {
+        at
+    }
+
     /// When [`Operator::timer`] wants to be called next, in processing time. Asked after every call.
     fn next_timer_ms(&self) -> Option<TimestampMs> {
         None

@@ -20,9 +20,9 @@ use rheos_state::{KeyedTable, Slot};
 
 use crate::aggregate::{Grouped, Rows};
 use crate::spec::GroupAggregateSpec;
-use crate::{read_spec, records};
+use crate::{difference, read_spec, records};
 
-mod difference;
+
 
 /// Adds `group-aggregate`.
 pub(crate) fn register(registry: &mut Registry) {

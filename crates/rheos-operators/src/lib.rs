@@ -8,16 +8,22 @@
 
 mod aggregate;
 mod calc;
+mod difference;
 mod expand;
 mod group_aggregate;
+mod interval_join;
 mod join;
 mod limit;
+mod over;
+mod pattern;
 mod rank;
 mod row_store;
 mod row_time;
 pub mod spec;
+mod temporal_join;
 #[cfg(test)]
 mod testing;
+mod unnest;
 mod values;
 mod watermark;
 mod window;
@@ -35,10 +41,15 @@ use serde_json::Value;
 pub fn register(registry: &mut Registry) {
     calc::register(registry);
     expand::register(registry);
+    interval_join::register(registry);
     join::register(registry);
     group_aggregate::register(registry);
     limit::register(registry);
+    over::register(registry);
+    pattern::register(registry);
     rank::register(registry);
+    temporal_join::register(registry);
+    unnest::register(registry);
     values::register(registry);
     watermark::register(registry);
     window::register(registry);

@@ -3,9 +3,9 @@
 use rheos_core::types::TypeKind;
 use rheos_expr::{Expr, Literal};
 use rheos_graph::{JobGraph, KeySpec, NodeKind, Partitioning, TaskGraph};
-use rheos_operators::spec::{AggregateCall, SortKey, WindowSpec, Windowing};
+use rheos_operators::spec::{AggregateCall, Frame, OverCall, PatternElement, SortKey, Unnesting, WindowSpec, Windowing};
 
-use crate::plan::{Plan, RankStrategy, Rel};
+use crate::plan::{JoinScope, Plan, RankStrategy, Rel};
 
 /// The plan as a tree: for each operator what it does, the kinds of changes it puts out and its upsert key; then the tasks.
 pub fn explain(plan: &Plan, graph: &JobGraph) -> String {
@@ -107,17 +107,58 @@ pub(crate) fn describe(plan: &Plan) -> (&'static str, String) {
             );
             ("WindowAggregate", detail)
         }
-        Rel::Join { left, right, kind, left_keys, right_keys, condition, window_ends } => {
+        Rel::Join { left, right, kind, left_keys, right_keys, condition, scope } => {
             let keys: Vec<String> =
                 left_keys.iter().zip(right_keys).map(|(l, r)| format!("{} = {}", left.columns[*l].name, right.columns[*r].name)).collect();
             let mut both = (**left).clone();
             both.columns.extend(right.columns.iter().cloned());
             let condition = condition.as_ref().map(|c| format!(", where=[{}]", text(c, &both))).unwrap_or_default();
-            let name = if window_ends.is_some() { "WindowJoin" } else { "Join" };
-            (name, format!("type=[{kind:?}], on=[{}]{condition}", keys.join(", ")))
+            let column = |l: &usize| left.columns[*l].name.clone();
+            let (name, when) = match scope {
+                JoinScope::Unbounded => ("Join", String::new()),
+                JoinScope::Windows { .. } => ("WindowJoin", String::new()),
+                JoinScope::Interval(i) => (
+                    "IntervalJoin",
+                    format!(
+                        ", interval=[{} - {} in {} ms to {} ms]",
+                        right.columns[i.right_time].name,
+                        column(&i.left_time),
+                        i.lower_ms,
+                        i.upper_ms
+                    ),
+                ),
+                JoinScope::Temporal { left_time, right_time } => (
+                    "TemporalJoin",
+                    format!(", version=[last {} not after {}]", right.columns[*right_time].name, column(left_time)),
+                ),
+            };
+            (name, format!("type=[{kind:?}], on=[{}]{when}{condition}", keys.join(", ")))
         }
         Rel::Union { .. } => ("Union", "all=[true]".into()),
-        Rel::RowNumber { input, partition, order } => ("RowNumber", ordered(input, partition, order)),
+        Rel::Over { input, partition, order, time, calls } => {
+            let calls: Vec<String> = calls.iter().map(|c| over_text(input, c)).collect();
+            let when = if time.is_some() { ", in order of time" } else { "" };
+            ("OverAggregate", format!("{}, select=[{}]{when}", ordered(input, partition, order), calls.join(", ")))
+        }
+        Rel::Match { input, pattern } => {
+            let elements: Vec<String> = pattern.elements.iter().map(|e| element_text(&pattern.variables[e.variable], e)).collect();
+            let within = pattern.within_ms.map(|ms| format!(", within=[{ms} ms]")).unwrap_or_default();
+            let detail = format!(
+                "partitionBy=[{}], orderBy=[{}], pattern=[{}], measures=[{}], after=[{:?}]{within}",
+                column_names(input, &pattern.partition),
+                input.columns[pattern.time].name,
+                elements.join(" "),
+                pattern.names.join(", "),
+                pattern.after
+            );
+            ("Match", detail)
+        }
+        Rel::Unnest { input, unnesting } => match unnesting {
+            Unnesting::Elements { column, outer, .. } => {
+                ("Unnest", format!("collection=[{}], outer=[{outer}]", input.columns[*column].name))
+            }
+            Unnesting::Times { column } => ("Replicate", format!("times=[{}]", input.columns[*column].name)),
+        },
         Rel::Rank { input, partition, order, start, end, strategy, .. } => {
             let name = match strategy {
                 RankStrategy::Updating => "Rank",
@@ -141,6 +182,40 @@ fn ordered(input: &Plan, partition: &[usize], order: &[SortKey]) -> String {
 
 fn column_names(plan: &Plan, columns: &[usize]) -> String {
     columns.iter().map(|c| plan.columns[*c].name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn over_text(input: &Plan, call: &OverCall) -> String {
+    match call {
+        OverCall::Aggregate { call, frame } => {
+            let frame = match frame {
+                Frame::Rows { preceding: Some(n) } => format!("ROWS {n} PRECEDING"),
+                Frame::Rows { preceding: None } => "ROWS UNBOUNDED PRECEDING".into(),
+                Frame::Range { preceding_ms: Some(ms) } => format!("RANGE {ms} ms PRECEDING"),
+                Frame::Range { preceding_ms: None } => "RANGE UNBOUNDED PRECEDING".into(),
+            };
+            format!("{} {frame}", calls_text(input, std::slice::from_ref(call)))
+        }
+        OverCall::RowNumber => "ROW_NUMBER()".into(),
+        OverCall::Rank => "RANK()".into(),
+        OverCall::DenseRank => "DENSE_RANK()".into(),
+        OverCall::Offset { value, rows_before, .. } => {
+            let (name, rows) = if *rows_before < 0 { ("LEAD", -rows_before) } else { ("LAG", *rows_before) };
+            format!("{name}({}, {rows})", input.columns[*value].name)
+        }
+    }
+}
+
+fn element_text(name: &str, element: &PatternElement) -> String {
+    let quantifier = match (element.min, element.max) {
+        (1, Some(1)) => return name.into(),
+        (0, Some(1)) => "?".into(),
+        (0, None) => "*".into(),
+        (1, None) => "+".into(),
+        (min, None) => format!("{{{min},}}"),
+        (min, Some(max)) if min == max => format!("{{{min}}}"),
+        (min, Some(max)) => format!("{{{min},{max}}}"),
+    };
+    format!("{name}{quantifier}{}", if element.greedy { "" } else { "?" })
 }
 
 fn calls_text(input: &Plan, calls: &[AggregateCall]) -> String {

@@ -14,14 +14,15 @@ use rheos_core::schema::Schema;
 use rheos_expr::EvalConfig;
 use rheos_graph::{JobGraph, KeySpec, Node, NodeId, NodeKind, Partitioning, WatermarkSpec};
 use rheos_operators::spec::{
-    CalcSpec, DeduplicateSpec, ExpandSpec, GroupAggregateSpec, JoinSide, JoinSpec, LimitSpec, RankSpec, ValuesSpec, WatermarkExprSpec,
-    WindowAggregateSpec, WindowJoinSpec, WindowRankSpec, WindowSpec, WindowTableSpec, Windowing,
+    CalcSpec, DeduplicateSpec, ExpandSpec, Frame, GroupAggregateSpec, IntervalJoinSpec, JoinSide, JoinSpec, LimitSpec, MatchSpec, OverCall, OverSpec,
+    RankSpec, TemporalJoinSpec, UnnestSpec, ValuesSpec, WatermarkExprSpec, WindowAggregateSpec, WindowJoinSpec, WindowRankSpec,
+    WindowSpec, WindowTableSpec, Windowing,
 };
 
 use crate::error::{SqlError, SqlResult};
 use crate::explain::describe;
 use crate::optimizer;
-use crate::plan::{Plan, RankStrategy, Rel};
+use crate::plan::{JoinScope, Plan, RankStrategy, Rel};
 
 /// What lowering depends on besides the plan.
 #[derive(Debug, Clone)]
@@ -198,8 +199,13 @@ impl<'a> Lowering<'a> {
                 };
                 Ok(vec![self.keyed(plan, "window-aggregate", spec, &inputs, &by)])
             }
-            Rel::Join { left, right, kind, left_keys, right_keys, condition, window_ends } => {
-                let (l, r) = (self.lower(left, true)?, self.lower(right, true)?);
+            Rel::Join { left, right, kind, left_keys, right_keys, condition, scope } => {
+                let versions = matches!(scope, JoinScope::Temporal { .. });
+                if versions && !right.unique_keys.iter().any(|key| key.iter().all(|c| right_keys.contains(c))) {
+                    let error = SqlError::new("FOR SYSTEM_TIME AS OF needs equality with the whole primary key of the versioned table");
+                    return Err(error.hint(Some("compare each column of its PRIMARY KEY with '='".into())));
+                }
+                let (l, r) = (self.lower(left, true)?, self.lower(right, !versions)?);
                 let side = |p: &Plan, keys: &[usize]| JoinSide {
                     schema: p.schema(),
                     keys: keys.to_vec(),
@@ -207,34 +213,81 @@ impl<'a> Lowering<'a> {
                     unique_key: p.unique_keys.first().cloned(),
                 };
                 let (left_side, right_side) = (side(left, left_keys), side(right, right_keys));
-                let (name, spec) = match window_ends {
-                    Some((left_end, right_end)) => {
-                        let spec = WindowJoinSpec {
-                            kind: *kind,
-                            left: left_side,
-                            right: right_side,
-                            left_end: *left_end,
-                            right_end: *right_end,
-                            condition: condition.clone(),
-                            output,
-                            config,
-                        };
+                let (kind, condition) = (*kind, condition.clone());
+                let (name, spec) = match *scope {
+                    JoinScope::Windows { left_end, right_end } => {
+                        let (left, right) = (left_side, right_side);
+                        let spec = WindowJoinSpec { kind, left, right, left_end, right_end, condition, output, config };
                         ("window-join", to_value(&spec)?)
                     }
-                    None => {
-                        let spec =
-                            JoinSpec { kind: *kind, left: left_side, right: right_side, condition: condition.clone(), output, config };
+                    JoinScope::Unbounded => {
+                        let spec = JoinSpec { kind, left: left_side, right: right_side, condition, output, config };
                         ("join", to_value(&spec)?)
+                    }
+                    JoinScope::Interval(interval) => {
+                        let spec = IntervalJoinSpec { kind, left: left_side, right: right_side, interval, condition, output, config };
+                        ("interval-join", to_value(&spec)?)
+                    }
+                    JoinScope::Temporal { left_time, right_time } => {
+                        let (left, right) = (left_side, right_side);
+                        let spec = TemporalJoinSpec { kind, left, right, left_time, right_time, condition, output, config };
+                        ("temporal-join", to_value(&spec)?)
                     }
                 };
                 let hash = |keys: &[usize], end: Option<usize>| {
                     let columns = if keys.is_empty() { end.into_iter().collect() } else { keys.to_vec() };
                     Partitioning::Hash(KeySpec::Columns(columns))
                 };
-                let (le, re) = window_ends.unzip();
-                let p = if left_keys.is_empty() && window_ends.is_none() { 1 } else { p };
+                // Without keys, windows can still be spread by their ends.
+                let (le, re) = match *scope {
+                    JoinScope::Windows { left_end, right_end } => (Some(left_end), Some(right_end)),
+                    _ => (None, None),
+                };
+                let p = if left_keys.is_empty() && le.is_none() { 1 } else { p };
                 let edges: [(&[NodeId], usize, Partitioning); 2] = [(&l, 0, hash(left_keys, le)), (&r, 1, hash(right_keys, re))];
                 Ok(vec![self.operator(plan, name, spec, p, &edges)])
+            }
+            Rel::Over { input, partition, order, time, calls } => {
+                let by_time = |c: &OverCall| {
+                    matches!(c, OverCall::Aggregate { frame: Frame::Range { preceding_ms: Some(ms) }, .. } if *ms > 0)
+                };
+                if time.is_none() && calls.iter().any(by_time) {
+                    let error = SqlError::new("RANGE with an INTERVAL needs ORDER BY of a row time, over an input whose rows are only added");
+                    return Err(error.hint(Some("ROWS BETWEEN n PRECEDING AND CURRENT ROW works over any order".into())));
+                }
+                let inputs = self.lower(input, true)?;
+                let spec = to_value(&OverSpec {
+                    input: input.schema(),
+                    partition: partition.clone(),
+                    order: order.clone(),
+                    time: *time,
+                    calls: calls.clone(),
+                    input_retracts: !input.changelog.is_insert_only(),
+                    output,
+                })?;
+                Ok(vec![self.keyed(plan, "over-aggregate", spec, &inputs, partition)])
+            }
+            Rel::Match { input, pattern } => {
+                let inputs = self.lower(input, true)?;
+                let spec = to_value(&MatchSpec {
+                    input: input.schema(),
+                    partition: pattern.partition.clone(),
+                    time: pattern.time,
+                    order: pattern.order.clone(),
+                    pattern: pattern.elements.clone(),
+                    defines: pattern.defines.clone(),
+                    measures: pattern.measures.clone(),
+                    after: pattern.after,
+                    within_ms: pattern.within_ms,
+                    output,
+                    config,
+                })?;
+                Ok(vec![self.keyed(plan, "match", spec, &inputs, &pattern.partition)])
+            }
+            Rel::Unnest { input, unnesting } => {
+                let inputs = self.lower(input, true)?;
+                let spec = to_value(&UnnestSpec { unnesting: *unnesting, output })?;
+                Ok(self.forward(plan, "unnest", &spec, &inputs))
             }
             Rel::Rank { input, partition, order, start, end, rank_column, strategy } => {
                 let inputs = self.lower(input, true)?;
@@ -282,7 +335,6 @@ impl<'a> Lowering<'a> {
                 let spec = to_value(&LimitSpec { input: input.schema(), offset: *offset, fetch: *fetch })?;
                 Ok(vec![self.operator(plan, "limit", spec, 1, &[(&inputs, 0, Partitioning::Rebalance)])])
             }
-            Rel::RowNumber { .. } => Err(SqlError::new("ROW_NUMBER() OVER needs a filter on it: WHERE rn <= n")),
         }
     }
 

@@ -14,7 +14,7 @@ use rheos_core::metrics::TaskMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::sink::{CommitToken, Sink};
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
-use rheos_core::time::TimestampMs;
+use rheos_core::time::{MIN_WATERMARK, TimestampMs};
 use rheos_core::{Batch, Error, Result};
 
 /// What a chain is told.
@@ -77,6 +77,8 @@ pub(crate) struct Chain {
     furthest: usize,
     /// Rows for a chain without operators.
     passing: Option<Batch>,
+    /// The watermark that holds for what leaves the chain.
+    watermark: TimestampMs,
     /// The operator (the sink: one after the last) that was called last: to be named if it panics.
     called: usize,
     closed: bool,
@@ -94,6 +96,7 @@ impl Chain {
             told: 0,
             furthest: 0,
             passing: None,
+            watermark: MIN_WATERMARK,
             called: 0,
             closed: false,
         }
@@ -148,7 +151,7 @@ impl Chain {
 
     /// Goes on with the call until something comes out of the chain, or for a while. A sink takes its rows here.
     pub(crate) fn step(&mut self) -> Result<Step> {
-        let Some(signal) = self.signal else { return Ok(Step::Complete) };
+        let Some(mut signal) = self.signal else { return Ok(Step::Complete) };
         if let Some(batch) = self.passing.take()
             && let Some(out) = self.put_out(batch)?
         {
@@ -172,15 +175,28 @@ impl Chain {
             } else {
                 self.told = if matches!(signal, Signal::Rows) { self.links.len() } else { i + 1 };
                 self.furthest = self.told;
+                if let Some(Signal::Watermark(at)) = &mut self.signal {
+                    // What follows hears what holds for the rows of the one before.
+                    *at = self.links[i].operator.output_watermark(*at);
+                    signal = Signal::Watermark(*at);
+                }
                 self.tell(signal)?;
             }
         }
         self.signal = None;
+        if let Signal::Watermark(at) = signal {
+            self.watermark = at;
+        }
         if let (Signal::Watermark(at), Some((sink, context))) = (signal, &mut self.sink) {
             self.called = self.links.len();
             sink.watermark(at).map_err(|e| e.context(label(context)))?;
         }
         Ok(Step::Complete)
+    }
+
+    /// The watermark that holds for what leaves the chain, after a call with a watermark is complete.
+    pub(crate) fn output_watermark(&self) -> TimestampMs {
+        self.watermark
     }
 
     /// When the first operator wants its timer to be called.

@@ -114,11 +114,12 @@ impl Output {
     }
 
     /// Lets the operators see a change of event time, and then all that follow.
-    pub(crate) async fn watermark(&mut self, chain: &mut Chain, watermark: Watermark, urgency: &mut Urgency<'_>) -> Result<(), Stop> {
-        match watermark {
+    pub(crate) async fn watermark(&mut self, chain: &mut Chain, mut watermark: Watermark, urgency: &mut Urgency<'_>) -> Result<(), Stop> {
+        match &mut watermark {
             Watermark::At(at) => {
-                self.metrics.watermark_ms.set(at);
-                self.drive(chain, Call::Watermark(at), urgency).await?;
+                self.metrics.watermark_ms.set(*at);
+                self.drive(chain, Call::Watermark(*at), urgency).await?;
+                *at = chain.output_watermark();
             }
             Watermark::Idle => self.idle = true,
             Watermark::Active => self.idle = false,

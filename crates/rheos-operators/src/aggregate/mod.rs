@@ -34,3 +34,4 @@ mod sum;
 pub(crate) use accumulator::{Accumulator, Rows};
 pub(crate) use bag::Bag;
 pub(crate) use grouped::Grouped;
+pub(crate) use set::AggregateSet;

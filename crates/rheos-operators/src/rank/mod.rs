@@ -27,8 +27,9 @@ use rheos_core::registry::Registry;
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_state::Slot;
 
-use self::order::{LongKey, OrderKey, RowOrder, ShortKey};
-use self::top_rows::{TopRows, TopRowsSpec, Touched};
+pub(crate) use self::order::{LongKey, OrderKey, RowOrder, ShortKey};
+use self::top_rows::Touched;
+pub(crate) use self::top_rows::{TopRows, TopRowsSpec};
 use crate::row_store::RowStore;
 use crate::spec::RankSpec;
 use crate::{read_spec, records};

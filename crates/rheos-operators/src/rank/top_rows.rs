@@ -23,14 +23,14 @@ use crate::row_store::{NO_ROW, RowIndex, RowStore, take_rows};
 const RESTORED_ROWS: usize = 16 * 1024;
 
 /// Partitions with their rows in order.
-pub(super) struct TopRows<K> {
+pub(crate) struct TopRows<K> {
     partition: Vec<usize>,
     /// How many of the partition's first columns are not part of the key by which rows are distributed.
     namespace_columns: usize,
     order: RowOrder,
     keep: u64,
-    pub(super) keys: KeyIndex,
-    pub(super) rows: RowStore,
+    pub(crate) keys: KeyIndex,
+    pub(crate) rows: RowStore,
     partitions: Vec<Ordered<K>>,
     next_arrival: u64,
     /// By row slot: when it arrived.
@@ -45,8 +45,8 @@ pub(super) struct TopRows<K> {
 
 /// The partitions that a batch touched, and what was visible of each before.
 #[derive(Debug, Default)]
-pub(super) struct Touched {
-    pub(super) partitions: Vec<Slot>,
+pub(crate) struct Touched {
+    pub(crate) partitions: Vec<Slot>,
     before: Vec<u32>,
     ends: Vec<usize>,
     /// The first row of each partition that is new, and the partition.
@@ -56,28 +56,28 @@ pub(super) struct Touched {
 
 impl Touched {
     /// The rows that were visible of the partition at position `i`.
-    pub(super) fn before(&self, i: usize) -> &[u32] {
+    pub(crate) fn before(&self, i: usize) -> &[u32] {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         &self.before[start..self.ends[i]]
     }
 
     /// The partitions that are new, each with the number of its first row.
-    pub(super) fn added(&self) -> impl Iterator<Item = (usize, Slot)> {
+    pub(crate) fn added(&self) -> impl Iterator<Item = (usize, Slot)> {
         self.new_rows.iter().map(|row| *row as usize).zip(self.new_partitions.iter().copied())
     }
 }
 
 /// What [`TopRows`] is made of.
-pub(super) struct TopRowsSpec {
-    pub(super) input: SchemaRef,
-    pub(super) partition: Vec<usize>,
-    pub(super) namespace_columns: usize,
-    pub(super) keep: u64,
-    pub(super) retracts: bool,
+pub(crate) struct TopRowsSpec {
+    pub(crate) input: SchemaRef,
+    pub(crate) partition: Vec<usize>,
+    pub(crate) namespace_columns: usize,
+    pub(crate) keep: u64,
+    pub(crate) retracts: bool,
 }
 
 impl<K: OrderKey> TopRows<K> {
-    pub(super) fn new(spec: TopRowsSpec, order: RowOrder) -> Result<Self> {
+    pub(crate) fn new(spec: TopRowsSpec, order: RowOrder) -> Result<Self> {
         let types: Vec<DataType> = spec.input.fields().iter().map(|f| f.data_type().clone()).collect();
         let key_types: Vec<DataType> = spec.partition.iter().map(|c| types[*c].clone()).collect();
         Ok(TopRows {
@@ -99,7 +99,7 @@ impl<K: OrderKey> TopRows<K> {
 
     /// Takes a batch in. `visible` are the ranks whose rows before the batch are asked for. Rows that vanish can be gathered
     /// until [`TopRows::settle`].
-    pub(super) fn apply(&mut self, batch: &ColumnBatch, visible: (u64, u64), metrics: &OperatorMetrics) -> Result<Touched> {
+    pub(crate) fn apply(&mut self, batch: &ColumnBatch, visible: (u64, u64), metrics: &OperatorMetrics) -> Result<Touched> {
         let (columns, rows) = (batch.columns(), batch.num_rows());
         let mut touched = Touched::default();
         let keys: Vec<&ArrayRef> = self.partition.iter().map(|c| &columns[*c]).collect();
@@ -122,12 +122,12 @@ impl<K: OrderKey> TopRows<K> {
     }
 
     /// The rows of rank `start ..= end` of a partition, added to `rows`.
-    pub(super) fn range(&self, partition: Slot, (start, end): (u64, u64), rows: &mut Vec<u32>) {
+    pub(crate) fn range(&self, partition: Slot, (start, end): (u64, u64), rows: &mut Vec<u32>) {
         self.partitions[partition as usize].range(start, end, rows);
     }
 
     /// Forgets partitions with their rows; the rows can be gathered until [`TopRows::settle`].
-    pub(super) fn forget(&mut self, partitions: &[Slot]) {
+    pub(crate) fn forget(&mut self, partitions: &[Slot]) {
         let mut rows = Vec::new();
         for partition in partitions {
             rows.clear();
@@ -138,7 +138,7 @@ impl<K: OrderKey> TopRows<K> {
     }
 
     /// Ends a batch: of `touched`, partitions without rows are forgotten.
-    pub(super) fn settle(&mut self, touched: &[Slot]) -> Result<()> {
+    pub(crate) fn settle(&mut self, touched: &[Slot]) -> Result<()> {
         let empty: Vec<Slot> = touched.iter().copied().filter(|p| self.partitions[*p as usize].is_empty()).collect();
         self.keys.remove(&empty);
         self.rows.settle()
@@ -214,7 +214,7 @@ impl<K: OrderKey> TopRows<K> {
     }
 
     /// Puts all rows, or those that changed, under `name`, each with when it arrived.
-    pub(super) fn snapshot(&mut self, name: &str, mode: SnapshotMode, key_group_count: u32, into: &mut OperatorSnapshot) -> Result<()> {
+    pub(crate) fn snapshot(&mut self, name: &str, mode: SnapshotMode, key_group_count: u32, into: &mut OperatorSnapshot) -> Result<()> {
         let arrivals = &self.arrivals;
         let beside = |slots: &[u32]| -> Vec<ArrayRef> {
             vec![Arc::new(UInt64Array::from_iter_values(slots.iter().map(|slot| arrivals[*slot as usize])))]
@@ -223,7 +223,7 @@ impl<K: OrderKey> TopRows<K> {
     }
 
     /// Takes in what [`TopRows::snapshot`] gave: rows that arrive again, in their order.
-    pub(super) fn restore(&mut self, name: &str, from: &OperatorSnapshot, metrics: &OperatorMetrics) -> Result<()> {
+    pub(crate) fn restore(&mut self, name: &str, from: &OperatorSnapshot, metrics: &OperatorMetrics) -> Result<()> {
         let mut types = self.types.clone();
         types.push(DataType::UInt64);
         let batches = from.rows(name, &types)?;

@@ -79,3 +79,61 @@ pub struct WindowJoinSpec {
     /// What evaluation depends on.
     pub config: EvalConfig,
 }
+
+/// `interval-join`: pairs of equal keys where `left time + lower <= right time <= left time + upper`, over insert-only inputs.
+/// A row is kept until the watermark says that no partner can come any more; then a row without one is put out alone where the
+/// kind asks for it. The output is insert-only; its watermark is held back by the greater of `upper_ms` and `-lower_ms`, so that
+/// neither row time is late behind it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IntervalJoinSpec {
+    /// Which rows.
+    pub kind: JoinKind,
+    /// Input port 0.
+    pub left: JoinSide,
+    /// Input port 1.
+    pub right: JoinSide,
+    /// When.
+    pub interval: Interval,
+    /// A condition beside the equal keys and the interval, over left's then right's columns.
+    pub condition: Option<Expr>,
+    /// The columns of the output.
+    pub output: Schema,
+    /// What evaluation depends on.
+    pub config: EvalConfig,
+}
+
+/// How the row times of two inputs must be to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The column of the row time on the left.
+    pub left_time: usize,
+    /// The column of the row time on the right.
+    pub right_time: usize,
+    /// How many milliseconds the right row may be after the left one, at least; negative: before.
+    pub lower_ms: i64,
+    /// And at most.
+    pub upper_ms: i64,
+}
+
+/// `temporal-join`: each left row with the version of the right row of its key that was valid at the left row's time: the latest
+/// whose time is not after it. Left rows wait until the watermark has passed them. A -D of the right side ends a version at the
+/// time that it carries; -U is not needed, and passed over. INNER and LEFT only. Kinds of the left rows are kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TemporalJoinSpec {
+    /// Which rows.
+    pub kind: JoinKind,
+    /// Input port 0.
+    pub left: JoinSide,
+    /// Input port 1, the versions; its keys identify a row.
+    pub right: JoinSide,
+    /// The column of the row time on the left.
+    pub left_time: usize,
+    /// The column of the time from which a version is valid.
+    pub right_time: usize,
+    /// A condition on the pair, over left's then right's columns; a pair that fails it is none.
+    pub condition: Option<Expr>,
+    /// The columns of the output.
+    pub output: Schema,
+    /// What evaluation depends on.
+    pub config: EvalConfig,
+}

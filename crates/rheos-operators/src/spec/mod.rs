@@ -3,11 +3,15 @@
 pub mod aggregate;
 pub mod calc;
 pub mod join;
+pub mod over;
+pub mod pattern;
 pub mod rank;
 pub mod window;
 
 pub use aggregate::{AggregateCall, GroupAggregateSpec};
 pub use calc::{CalcSpec, ExpandSpec, ValuesSpec, WatermarkExprSpec};
-pub use join::{JoinKind, JoinSide, JoinSpec, WindowJoinSpec};
+pub use join::{Interval, IntervalJoinSpec, JoinKind, JoinSide, JoinSpec, TemporalJoinSpec, WindowJoinSpec};
+pub use over::{Frame, OverCall, OverSpec};
+pub use pattern::{AfterMatch, MatchExprs, MatchReference, MatchSpec, PatternElement, UnnestSpec, Unnesting};
 pub use rank::{DeduplicateSpec, LimitSpec, RankSpec, SortKey, WindowRankSpec};
 pub use window::{WindowAggregateSpec, WindowProperty, WindowSpec, WindowTableSpec, Windowing};

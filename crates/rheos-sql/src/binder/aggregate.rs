@@ -9,7 +9,7 @@ use rheos_operators::spec::aggregate;
 use rheos_operators::spec::{AggregateCall, WindowProperty, Windowing};
 
 use super::literal;
-use super::scope::{AGGREGATE_BASE, OUTER_BASE, Scope};
+use super::scope::{AGGREGATE_BASE, OUTER_BASE, OVER_BASE, Scope};
 use crate::error::{SqlError, SqlResult};
 use crate::plan::{Column, Plan};
 
@@ -19,19 +19,25 @@ pub(super) struct AggregateCollector {
     calls: Vec<BoundAggregate>,
 }
 
+/// An aggregate over expressions.
 #[derive(Debug, Clone, PartialEq)]
-struct BoundAggregate {
-    function: String,
-    args: Vec<Expr>,
-    filter: Option<Expr>,
-    distinct: bool,
-    result: LogicalType,
+pub(super) struct BoundAggregate {
+    pub(super) function: String,
+    pub(super) args: Vec<Expr>,
+    pub(super) filter: Option<Expr>,
+    pub(super) distinct: bool,
+    pub(super) result: LogicalType,
     span: Span,
 }
 
 impl AggregateCollector {
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty()
+    }
+
+    /// The aggregates, in the order of their placeholders.
+    pub(super) fn calls(&self) -> &[BoundAggregate] {
+        &self.calls
     }
 
     /// Takes an aggregate in; an equal one is taken once.
@@ -46,14 +52,8 @@ impl AggregateCollector {
                 span: ast.span(),
             }
         } else {
-            let types: Vec<LogicalType> = args.iter().map(|a| a.ty().clone()).collect();
-            let resolved = aggregate::resolve(name, &types, distinct).map_err(|e| SqlError::at(ast, e))?;
-            let mut cast_args = Vec::with_capacity(args.len());
-            for (arg, ty) in args.into_iter().zip(&resolved.arg_types) {
-                let nullable = arg.ty().nullable;
-                cast_args.push(build::cast(arg, ty.clone().with_nullable(nullable), false).map_err(|e| SqlError::at(ast, e))?);
-            }
-            BoundAggregate { function: resolved.name, args: cast_args, filter, distinct, result: resolved.result, span: ast.span() }
+            let (function, args, result) = resolve_call(ast, name, args, distinct)?;
+            BoundAggregate { function, args, filter, distinct, result: result.ty, span: ast.span() }
         };
         let same = |c: &BoundAggregate| BoundAggregate { span: c.span, ..call.clone() } == *c;
         let index = self.calls.iter().position(same).unwrap_or_else(|| {
@@ -62,6 +62,27 @@ impl AggregateCollector {
         });
         Ok(Expr::column(AGGREGATE_BASE + index, self.calls[index].result.clone()))
     }
+}
+
+/// What an aggregate gives.
+pub(super) struct CallResult {
+    /// The type of the result in a group that has rows.
+    pub(super) ty: LogicalType,
+    /// Whether there is a value even when no row was aggregated.
+    pub(super) never_null: bool,
+}
+
+/// Chooses the function of a call: its canonical name, and its arguments cast to what it takes.
+pub(super) fn resolve_call(at: &impl Spanned, name: &str, args: Vec<Expr>, distinct: bool) -> SqlResult<(String, Vec<Expr>, CallResult)> {
+    let types: Vec<LogicalType> = args.iter().map(|a| a.ty().clone()).collect();
+    let resolved = aggregate::resolve(name, &types, distinct).map_err(|e| SqlError::at(at, e))?;
+    let mut cast_args = Vec::with_capacity(args.len());
+    for (arg, ty) in args.into_iter().zip(&resolved.arg_types) {
+        let nullable = arg.ty().nullable;
+        cast_args.push(build::cast(arg, ty.clone().with_nullable(nullable), false).map_err(|e| SqlError::at(at, e))?);
+    }
+    let never_null = resolved.never_null();
+    Ok((resolved.name, cast_args, CallResult { ty: resolved.result, never_null }))
 }
 
 /// How many grouping sets a GROUP BY may have; each row is processed once for each.
@@ -112,6 +133,7 @@ impl Grouped {
         }
         if let Expr::Column { index, .. } = &expr {
             return match *index {
+                i if i >= OVER_BASE => Ok(expr),
                 i if i >= AGGREGATE_BASE => Ok(self.calls[i - AGGREGATE_BASE].clone()),
                 i if i >= OUTER_BASE => Ok(expr),
                 i => {
@@ -169,7 +191,7 @@ pub(super) fn group(input: Plan, grouping: Grouping, collector: AggregateCollect
         .iter()
         .enumerate()
         .map(|(i, p)| match p {
-            Expr::Column { index, .. } => input.columns[*index].name.clone(),
+            Expr::Column { index, .. } if *index < input.columns.len() => input.columns[*index].name.clone(),
             _ => format!("EXPR${i}"),
         })
         .collect();

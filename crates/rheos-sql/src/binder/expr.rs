@@ -1,8 +1,8 @@
 //! Expressions: names, operators, functions.
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Spanned,
-    Subscript, TrimWhereField, UnaryOperator, Value, WindowType,
+    AccessExpr, BinaryOperator, DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Spanned,
+    Subscript, TrimWhereField, UnaryOperator, Value,
 };
 
 use rheos_core::types::{LogicalType, TypeKind};
@@ -10,9 +10,9 @@ use rheos_expr::{Expr, Literal, build, functions};
 use rheos_operators::spec::aggregate;
 
 use super::aggregate::AggregateCollector;
-use super::literal;
+use super::over::{OverCollector, OverSyntax};
 use super::scope::{Scope, fields};
-use super::window::OverCollector;
+use super::{literal, window_group};
 use crate::error::{SqlError, SqlResult};
 use crate::parser::dialect;
 use crate::suggest::did_you_mean;
@@ -27,12 +27,41 @@ pub(super) struct ExprBinder<'s, 'p> {
     pub(super) aggregates: Result<&'s mut AggregateCollector, &'static str>,
     /// Where window functions go; `None` where none may stand.
     pub(super) over: Option<&'s mut OverCollector>,
+    /// What more an expression may contain here.
+    pub(super) extension: Option<&'s mut dyn Extension>,
+}
+
+/// What an expression may contain in some places only; each stands in it as a placeholder column.
+pub(super) trait Extension {
+    /// `(SELECT ...)` of one column.
+    fn scalar(&mut self, at: &Ast, query: &Query, scope: &Scope<'_>) -> SqlResult<Expr> {
+        let _ = (query, scope);
+        Err(SqlError::unsupported(at, "a subquery here"))
+    }
+
+    /// `EXISTS (SELECT ...)`.
+    fn exists(&mut self, at: &Ast, query: &Query, scope: &Scope<'_>) -> SqlResult<Expr> {
+        let _ = (query, scope);
+        Err(SqlError::unsupported(at, "a subquery here"))
+    }
+
+    /// `value IN (SELECT ...)`.
+    fn is_in(&mut self, at: &Ast, value: Expr, query: &Query, scope: &Scope<'_>) -> SqlResult<Expr> {
+        let _ = (value, query, scope);
+        Err(SqlError::unsupported(at, "a subquery here"))
+    }
+
+    /// A function that only exists here; `None` where it is none.
+    fn function(&mut self, at: &Ast, name: &str, args: &[Ast], scope: &Scope<'_>) -> SqlResult<Option<Expr>> {
+        let _ = (at, name, args, scope);
+        Ok(None)
+    }
 }
 
 impl<'s, 'p> ExprBinder<'s, 'p> {
     /// A binder for plain expressions: `place` says where they stand, as in "aggregates are not allowed in WHERE".
     pub(super) fn plain(scope: &'s Scope<'p>, place: &'static str) -> Self {
-        ExprBinder { scope, aggregates: Err(place), over: None }
+        ExprBinder { scope, aggregates: Err(place), over: None, extension: None }
     }
 
     /// Binds a condition.
@@ -153,9 +182,20 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
                 call(ast, "ROW", items)
             }
             Ast::Function(function) => self.bind_function(ast, function),
-            Ast::Subquery(_) => Err(SqlError::unsupported(ast, "a scalar subquery")),
-            Ast::Exists { .. } | Ast::InSubquery { .. } => {
-                Err(SqlError::unsupported(ast, "EXISTS or IN (SELECT ...) other than as a whole condition of WHERE joined by AND"))
+            Ast::Subquery(query) => match self.extension.as_deref_mut() {
+                Some(extension) => extension.scalar(ast, query, self.scope),
+                None => Err(SqlError::unsupported(ast, "a subquery here")),
+            },
+            Ast::Exists { subquery, negated } => match self.extension.as_deref_mut() {
+                Some(extension) => negate(ast, *negated, extension.exists(ast, subquery, self.scope)?),
+                None => Err(SqlError::unsupported(ast, "EXISTS here")),
+            },
+            Ast::InSubquery { expr, subquery, negated } => {
+                let value = self.bind(expr)?;
+                match self.extension.as_deref_mut() {
+                    Some(extension) => negate(ast, *negated, extension.is_in(ast, value, subquery, self.scope)?),
+                    None => Err(SqlError::unsupported(ast, "IN (SELECT ...) here")),
+                }
             }
             other => Err(SqlError::unsupported(ast, format!("the expression {other}"))),
         }
@@ -248,21 +288,31 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
             (!function.within_group.is_empty(), "WITHIN GROUP"),
             (!matches!(function.parameters, FunctionArguments::None), "a call with two lists of arguments"),
             (function.uses_odbc_syntax, "{fn ...}"),
-            (function.over.is_some() && function.filter.is_some(), "FILTER with OVER"),
             (distinct && !is_aggregate(&name), "DISTINCT in a function that is no aggregate"),
         ];
         if let Some((_, what)) = refused.iter().find(|(there, _)| *there) {
             return Err(SqlError::unsupported(ast, what));
         }
         let arguments = arguments(function)?;
-        if let Some(WindowType::WindowSpec(spec)) = &function.over {
+        if let Some(window) = &function.over {
             let Some(over) = self.over.as_deref_mut() else {
-                return Err(SqlError::at(ast, "a window function (OVER) can only stand in the SELECT list"));
+                return Err(SqlError::at(ast, "a window function (OVER) can only stand in the SELECT list and in QUALIFY"));
             };
-            return over.add(ast, &name, &arguments, spec, self.scope);
+            let filter = function.filter.as_deref();
+            let call = OverSyntax { name: &name, arguments: &arguments, filter, distinct, over: window };
+            return over.add(ast, &call, self.scope, self.aggregates.as_deref_mut().ok());
         }
-        if function.over.is_some() {
-            return Err(SqlError::unsupported(ast, "a named window"));
+        if let Some(extension) = self.extension.as_deref_mut()
+            && let Some(expr) = extension.function(ast, &name, &arguments, self.scope)?
+        {
+            return Ok(expr);
+        }
+        if let Some(bound) = window_group::window_bound(&name) {
+            let columns = self.scope.group_window.ok_or_else(|| {
+                SqlError::at(ast, format!("{name} needs GROUP BY {}(...)", name.split('_').next().unwrap_or_default()))
+            })?;
+            let column = columns[bound];
+            return Ok(Expr::column(column, self.scope.columns[column].column.ty.clone()));
         }
         match name.as_str() {
             dialect::CAST | dialect::TRY_CAST => {

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{
     Expr as Ast, Function, FunctionArgumentList, FunctionArguments, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Spanned,
-    TableAlias, TableFactor, TableWithJoins,
+    TableAlias, TableFactor, TableVersion, TableWithJoins,
 };
 
 use rheos_expr::{Expr, Literal};
@@ -10,31 +10,44 @@ use rheos_operators::spec::JoinKind;
 
 use super::Binder;
 use super::expr::{ExprBinder, call};
+use super::lateral;
+use super::pattern::MatchSyntax;
 use super::query::and;
 use super::scope::Scope;
 use crate::catalog::{Relation, Table, simple_name};
 use crate::error::{SqlError, SqlResult};
-use crate::plan::Plan;
+use crate::plan::{JoinScope, Plan};
 use std::sync::Arc;
 
 impl Binder<'_> {
     /// The plan and the names of FROM; without FROM it is one row of no columns.
     pub(super) fn bind_from<'p>(&mut self, from: &[TableWithJoins], outer: Option<&'p Scope<'p>>) -> SqlResult<(Plan, Scope<'p>)> {
         let mut all: Option<(Plan, Scope<'p>)> = None;
+        let nothing = || (Plan::values(vec![vec![]], vec![], vec![]), Scope::default());
         for item in from {
-            let mut one = self.bind_table_factor(&item.relation, outer)?;
+            let mut left = None;
+            let mut one = if lateral::is_lateral(&item.relation) {
+                let mut before = all.take().unwrap_or_else(nothing);
+                before.1.outer = outer;
+                self.bind_lateral(before, &item.relation, JoinKind::Inner, &JoinConstraint::None)?
+            } else {
+                left = all.take();
+                self.bind_table_factor(&item.relation, outer)?
+            };
             for join in &item.joins {
                 one = self.bind_join(one, join, outer)?;
             }
-            all = Some(match all {
+            all = Some(match left {
                 None => one,
-                Some((plan, scope)) => (Plan::join(plan, one.0, JoinKind::Inner, (vec![], vec![]), None, None), scope.join(one.1)),
+                Some((plan, scope)) => {
+                    (Plan::join(plan, one.0, JoinKind::Inner, (vec![], vec![]), None, JoinScope::Unbounded), scope.join(one.1))
+                }
             });
         }
-        Ok(all.unwrap_or_else(|| (Plan::values(vec![vec![]], vec![], vec![]), Scope::default())))
+        Ok(all.unwrap_or_else(nothing))
     }
 
-    fn bind_table_factor<'p>(&mut self, factor: &TableFactor, outer: Option<&'p Scope<'p>>) -> SqlResult<(Plan, Scope<'p>)> {
+    pub(super) fn bind_table_factor<'p>(&mut self, factor: &TableFactor, outer: Option<&'p Scope<'p>>) -> SqlResult<(Plan, Scope<'p>)> {
         match factor {
             TableFactor::Table { name, alias, args: Some(args), version: None, sample: None, .. } => {
                 // A window function called without TABLE( ).
@@ -44,7 +57,8 @@ impl Binder<'_> {
             }
             TableFactor::Table { name, alias, version, sample, with_hints, partitions, with_ordinality, args, .. } => {
                 if version.is_some() {
-                    return Err(SqlError::unsupported(factor, "FOR SYSTEM_TIME AS OF (temporal and lookup joins)"));
+                    let error = SqlError::unsupported(factor, "FOR SYSTEM_TIME AS OF other than on the right side of a join");
+                    return Err(error.hint(Some("SELECT ... FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON ...".into())));
                 }
                 if sample.is_some() || args.is_some() || !with_hints.is_empty() || !partitions.is_empty() || *with_ordinality {
                     return Err(SqlError::unsupported(factor, "this clause after a table's name"));
@@ -53,17 +67,40 @@ impl Binder<'_> {
                 aliased(plan, alias.as_ref(), Some(simple_name(name)?))
             }
             TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
-                let plan = self.bind_query(subquery, None)?;
+                let plan = self.bind_query(subquery, outer)?;
                 aliased(plan, alias.as_ref(), None)
             }
-            TableFactor::Derived { .. } => Err(SqlError::unsupported(factor, "LATERAL")),
+            TableFactor::Derived { .. } => Err(SqlError::unsupported(factor, "this form of LATERAL")),
             TableFactor::TableFunction { expr: Ast::Function(Function { name, args: FunctionArguments::List(list), .. }), alias } => {
                 let plan = self.bind_table_function(factor, name, list)?;
                 aliased(plan, alias.as_ref(), None)
             }
             TableFactor::NestedJoin { table_with_joins, alias: None } => self.bind_from(std::slice::from_ref(table_with_joins), outer),
-            TableFactor::MatchRecognize { .. } => Err(SqlError::unsupported(factor, "MATCH_RECOGNIZE")),
-            TableFactor::UNNEST { .. } => Err(SqlError::unsupported(factor, "UNNEST")),
+            TableFactor::MatchRecognize {
+                table,
+                partition_by,
+                order_by,
+                measures,
+                rows_per_match,
+                after_match_skip,
+                pattern,
+                symbols,
+                alias,
+            } => {
+                let syntax = MatchSyntax {
+                    at: factor,
+                    table,
+                    partition_by,
+                    order_by,
+                    measures,
+                    rows_per_match: rows_per_match.as_ref(),
+                    after: after_match_skip.as_ref(),
+                    pattern,
+                    symbols,
+                };
+                let plan = self.bind_match(&syntax, outer)?;
+                aliased(plan, alias.as_ref(), None)
+            }
             other => Err(SqlError::unsupported(other, "this kind of table in FROM")),
         }
     }
@@ -117,8 +154,23 @@ impl Binder<'_> {
                 return Err(SqlError::unsupported(&join.relation, format!("the join {other:?}").split('(').next().unwrap_or("this join")));
             }
         };
-        let (right, right_scope) = self.bind_table_factor(&join.relation, outer)?;
+        if lateral::is_lateral(&join.relation) {
+            let mut left = left;
+            left.1.outer = outer;
+            return self.bind_lateral(left, &join.relation, kind, constraint);
+        }
         let (left, left_scope) = left;
+        let (right, right_scope, join_scope) = match versioned(&join.relation) {
+            Some((relation, time)) => {
+                let (right, right_scope) = self.bind_table_factor(&relation, outer)?;
+                let join_scope = temporal_scope(&join.relation, &left, &left_scope, time, &right, kind)?;
+                (right, right_scope, join_scope)
+            }
+            None => {
+                let (right, right_scope) = self.bind_table_factor(&join.relation, outer)?;
+                (right, right_scope, JoinScope::Unbounded)
+            }
+        };
         let split = left.columns.len();
         let mut scope = left_scope.join(right_scope);
         let condition = match constraint {
@@ -146,10 +198,31 @@ impl Binder<'_> {
                 }
                 all
             }
-            JoinConstraint::Natural => return Err(SqlError::unsupported(&join.relation, "NATURAL JOIN")),
+            JoinConstraint::Natural => {
+                if matches!(kind, JoinKind::Right | JoinKind::Full) {
+                    return Err(SqlError::unsupported(&join.relation, "NATURAL in a RIGHT or FULL join"));
+                }
+                let visible = |i: &usize| !scope.columns[*i].hidden;
+                let mut pairs = Vec::new();
+                for r in (split..scope.columns.len()).filter(visible) {
+                    let same = (0..split).filter(visible).find(|l| scope.columns[*l].column.name == scope.columns[r].column.name);
+                    pairs.extend(same.map(|l| (l, r)));
+                }
+                let mut all: Option<Expr> = None;
+                for (l, r) in pairs {
+                    let of = |i: usize| Expr::column(i, scope.columns[i].column.ty.clone());
+                    let equal = call(&join.relation, "=", vec![of(l), of(r)])?;
+                    all = Some(match all {
+                        None => equal,
+                        Some(a) => and(&join.relation, a, equal)?,
+                    });
+                    scope.columns[r].hidden = true;
+                }
+                all
+            }
         };
         let condition = condition.filter(|c| !matches!(c, Expr::Literal { value: Literal::Bool(true), .. }));
-        let plan = Plan::join(left, right, kind, (vec![], vec![]), condition, None);
+        let plan = Plan::join(left, right, kind, (vec![], vec![]), condition, join_scope);
         for (column, known) in scope.columns.iter_mut().zip(&plan.columns) {
             column.column = known.clone();
         }
@@ -157,8 +230,50 @@ impl Binder<'_> {
     }
 }
 
+/// A relation with FOR SYSTEM_TIME AS OF: without that, and the time.
+fn versioned(factor: &TableFactor) -> Option<(TableFactor, &Ast)> {
+    let TableFactor::Table { version: Some(TableVersion::ForSystemTimeAsOf(time)), .. } = factor else { return None };
+    let mut plain = factor.clone();
+    if let TableFactor::Table { version, .. } = &mut plain {
+        *version = None;
+    }
+    Some((plain, time))
+}
+
+/// Which version of the right side a left row meets.
+fn temporal_scope(
+    at: &TableFactor,
+    left: &Plan,
+    left_scope: &Scope<'_>,
+    time: &Ast,
+    right: &Plan,
+    kind: JoinKind,
+) -> SqlResult<JoinScope> {
+    if !matches!(kind, JoinKind::Inner | JoinKind::Left) {
+        return Err(SqlError::unsupported(at, "FOR SYSTEM_TIME AS OF in a RIGHT or FULL join"));
+    }
+    let left_time = match ExprBinder::plain(left_scope, "FOR SYSTEM_TIME AS OF").bind(time)? {
+        Expr::Column { index, .. } if left.columns.get(index).is_some_and(|c| c.row_time) => index,
+        _ => {
+            let error = SqlError::at(time, "FOR SYSTEM_TIME AS OF takes a row time of the left side");
+            return Err(error.hint(Some("a TIMESTAMP column with a WATERMARK in CREATE TABLE is one".into())));
+        }
+    };
+    if right.unique_keys.iter().all(Vec::is_empty) {
+        let error = SqlError::at(at, "the right side of FOR SYSTEM_TIME AS OF has no primary key: nothing says what its rows are versions of");
+        return Err(error.hint(Some(
+            "declare PRIMARY KEY (...) NOT ENFORCED, or keep the last row of a key by ROW_NUMBER() OVER (PARTITION BY key ORDER BY ts DESC) = 1".into(),
+        )));
+    }
+    let right_time = right.columns.iter().position(|c| c.row_time).ok_or_else(|| {
+        let error = SqlError::at(at, "the right side of FOR SYSTEM_TIME AS OF has no row time: nothing says from when on its rows are valid");
+        error.hint(Some("declare a WATERMARK for the column that says so".into()))
+    })?;
+    Ok(JoinScope::Temporal { left_time, right_time })
+}
+
 /// A relation under its alias, or under its own name.
-fn aliased<'p>(plan: Plan, alias: Option<&TableAlias>, name: Option<String>) -> SqlResult<(Plan, Scope<'p>)> {
+pub(super) fn aliased<'p>(plan: Plan, alias: Option<&TableAlias>, name: Option<String>) -> SqlResult<(Plan, Scope<'p>)> {
     let (plan, qualifier) = match alias {
         None => (plan, name),
         Some(alias) => {

@@ -1,16 +1,22 @@
 //! Syntax trees to plans: names resolved, types derived.
 
 mod aggregate;
+mod decorrelate;
 mod expr;
 mod from;
+mod lateral;
 mod literal;
 mod order;
+mod over;
+mod pattern;
 mod query;
+mod scalar;
 mod scope;
+mod set_operation;
 mod subquery;
 mod table;
-
 mod window;
+mod window_group;
 
 use std::collections::BTreeMap;
 

@@ -3,23 +3,32 @@
 use std::collections::BTreeMap;
 
 use sqlparser::ast::{
-    Distinct, Expr as Ast, GroupByExpr, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier,
-    Spanned, Value, Values,
+    Distinct, Expr as Ast, GroupByExpr, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Spanned, Value, Values,
 };
+
+use sqlparser::tokenizer::Span;
 
 use rheos_core::types::LogicalType;
 use rheos_expr::{Expr, build};
 
 use super::aggregate::{self, AggregateCollector, Grouping};
 use super::expr::{ExprBinder, MAX_OPERATORS, call};
-use super::scope::{AGGREGATE_BASE, OUTER_BASE, OVER_BASE, Scope};
-use super::window::OverCollector;
-use super::{Binder, Cte, MAX_QUERY_DEPTH};
+use super::over::OverCollector;
+use super::scalar::{self, SubqueryCollector};
+use super::scope::{OUTER_BASE, OVER_BASE, Scope};
+use super::{Binder, Cte, MAX_QUERY_DEPTH, set_operation, window_group};
 use crate::error::{SqlError, SqlResult};
 use crate::plan::Plan;
 
 /// How many queries one chain of set operations may join.
 const MAX_BRANCHES: usize = 256;
+
+/// A bound item of the SELECT list, or a condition on groups.
+struct Item {
+    expr: Expr,
+    name: String,
+    span: Span,
+}
 
 /// FROM and WHERE of a SELECT: the conditions that speak of the enclosing query are kept apart.
 pub(super) struct Core<'p> {
@@ -83,32 +92,19 @@ impl Binder<'_> {
             SetExpr::Values(values) => bind_values(values),
             SetExpr::SetOperation { left, op, set_quantifier, right } => {
                 let (l, r) = (self.bind_set_expr(left, outer)?, self.bind_set_expr(right, outer)?);
-                self.bind_set_operation(body, l, r, *op, *set_quantifier)
+                set_operation::bind(body, l, r, *op, *set_quantifier)
             }
             other => Err(SqlError::unsupported(other, "this kind of query")),
         }
     }
 
-    fn bind_set_operation(&mut self, at: &SetExpr, left: Plan, right: Plan, op: SetOperator, quantifier: SetQuantifier) -> SqlResult<Plan> {
-        if op != SetOperator::Union {
-            return Err(SqlError::unsupported(at, op));
-        }
-        let plans = same_types(at, vec![left, right], "UNION")?;
-        let union = Plan::union(plans);
-        match quantifier {
-            SetQuantifier::All => Ok(union),
-            SetQuantifier::None | SetQuantifier::Distinct => Ok(distinct(union)),
-            other => Err(SqlError::unsupported(at, format!("UNION {other}"))),
-        }
-    }
-
     pub(super) fn bind_select(&mut self, select: &Select, outer: Option<&Scope<'_>>) -> SqlResult<Plan> {
-        let core = self.bind_core(select, outer)?;
-        if let Some(expr) = core.correlated.first() {
-            let _ = expr;
-            return Err(SqlError::unsupported(select, "a condition on a column of the enclosing query here"));
+        let mut core = self.bind_core(select, outer)?;
+        // Whoever asked for this query frees it of its references to the enclosing one.
+        if let Some(condition) = and_all(std::mem::take(&mut core.correlated))? {
+            core.plan = Plan::filter(core.plan, condition);
         }
-        self.bind_projection(select, core)
+        self.bind_projection(select, window_group::apply(select, core)?)
     }
 
     /// FROM and WHERE.
@@ -132,7 +128,13 @@ impl Binder<'_> {
                     plan = joined;
                     continue;
                 }
-                let condition = ExprBinder::plain(&scope, "WHERE").condition(conjunct)?;
+                let mut subqueries = SubqueryCollector::new(self);
+                let mut binder =
+                    ExprBinder { scope: &scope, aggregates: Err("WHERE"), over: None, extension: Some(&mut subqueries) };
+                let condition = binder.condition(conjunct)?;
+                let (joined, values) = scalar::join(plan, subqueries.finish(), Ok)?;
+                plan = joined;
+                let condition = scalar::resolve(condition, &values);
                 if condition.columns().iter().any(|c| *c >= OUTER_BASE) { correlated.push(condition) } else { conditions.push(condition) }
             }
             if let Some(condition) = and_all(conditions)? {
@@ -145,8 +147,9 @@ impl Binder<'_> {
     fn bind_projection(&mut self, select: &Select, core: Core<'_>) -> SqlResult<Plan> {
         let Core { mut plan, scope, .. } = core;
         let mut collector = AggregateCollector::default();
-        let mut over = OverCollector::default();
-        let mut items: Vec<(Expr, String, sqlparser::tokenizer::Span)> = Vec::new();
+        let mut over = OverCollector::new(&select.named_window);
+        let mut subqueries = SubqueryCollector::new(self);
+        let mut items: Vec<Item> = Vec::new();
         for item in &select.projection {
             match item {
                 SelectItem::Wildcard(options) => {
@@ -158,55 +161,73 @@ impl Binder<'_> {
                     expand_wildcard(&scope, Some(&name.to_string().replace('`', "")), item, &mut items)?;
                 }
                 SelectItem::UnnamedExpr(ast) | SelectItem::ExprWithAlias { expr: ast, .. } => {
-                    let mut binder = ExprBinder { scope: &scope, aggregates: Ok(&mut collector), over: Some(&mut over) };
+                    let mut binder = ExprBinder {
+                        scope: &scope,
+                        aggregates: Ok(&mut collector),
+                        over: Some(&mut over),
+                        extension: Some(&mut subqueries),
+                    };
                     let expr = binder.bind(ast)?;
                     let name = match item {
                         SelectItem::ExprWithAlias { alias, .. } => alias.value.clone(),
                         _ => natural_name(ast).unwrap_or_else(|| format!("EXPR${}", items.len())),
                     };
-                    items.push((expr, name, ast.span()));
+                    items.push(Item { expr, name, span: ast.span() });
                 }
                 other => return Err(SqlError::unsupported(other, "this kind of select item")),
             }
         }
-        let having = match &select.having {
-            None => None,
-            Some(ast) => {
-                let mut binder = ExprBinder { scope: &scope, aggregates: Ok(&mut collector), over: None };
-                Some((binder.condition(ast)?, ast.span()))
-            }
+        let mut condition_of = |clause: &Option<Ast>, with_over: Option<&mut OverCollector>| -> SqlResult<Option<Item>> {
+            let Some(ast) = clause else { return Ok(None) };
+            let mut binder =
+                ExprBinder { scope: &scope, aggregates: Ok(&mut collector), over: with_over, extension: Some(&mut subqueries) };
+            Ok(Some(Item { expr: binder.condition(ast)?, name: String::new(), span: ast.span() }))
         };
+        let mut having = condition_of(&select.having, None)?;
+        let mut qualify = condition_of(&select.qualify, Some(&mut over))?;
+        if let (Some(item), true) = (&qualify, over.is_empty()) {
+            return Err(SqlError::new("QUALIFY needs a window function").or_at(item.span).hint(Some("use WHERE or HAVING".into())));
+        }
+        let subqueries = subqueries.finish();
         let grouping = self.bind_group_by(select, &scope)?;
-        let grouped = grouping.is_some() || !collector.is_empty() || having.is_some();
-        let row_number = over.finish(select)?;
-        if grouped {
-            if row_number.is_some() {
-                return Err(SqlError::unsupported(select, "ROW_NUMBER() in the SELECT that groups (put the grouping into a subquery)"));
-            }
+        let is_grouped = grouping.is_some() || !collector.is_empty() || having.is_some();
+        let values;
+        if is_grouped {
             let grouped = aggregate::group(plan, grouping.unwrap_or_default(), collector)?;
-            let condition = having.map(|(expr, span)| grouped.rewrite(expr, &scope, span)).transpose()?;
-            let mut rewritten = Vec::with_capacity(items.len());
-            for (expr, name, span) in items {
-                rewritten.push((grouped.rewrite(expr, &scope, span)?, name, span));
+            for item in items.iter_mut().chain(&mut having).chain(&mut qualify) {
+                item.expr = grouped.rewrite(item.expr.clone(), &scope, item.span)?;
             }
-            items = rewritten;
-            plan = grouped.plan;
-            if let Some(condition) = condition {
-                plan = Plan::filter(plan, condition);
-            }
-        } else if let Some(row_number) = row_number {
-            plan = row_number.apply(plan);
-            let rank = plan.column(plan.columns.len() - 1);
-            for (expr, _, _) in &mut items {
-                let over = std::mem::replace(expr, rank.clone());
-                *expr = over.transform(&mut |e| match e {
-                    Expr::Column { index, .. } if index >= OVER_BASE => rank.clone(),
+            over.rewrite(|expr| grouped.rewrite(expr, &scope, select.span()))?;
+            let key_of = |outer: usize| match grouped.rewrite(Expr::column(outer, scope.columns[outer].column.ty.clone()), &scope, select.span())? {
+                Expr::Column { index, .. } => Ok(index),
+                _ => Err(SqlError::unsupported(select, "a subquery on this column of a query that groups")),
+            };
+            let joined = scalar::join(grouped.plan.clone(), subqueries, key_of)?;
+            (plan, values) = joined;
+        } else {
+            (plan, values) = scalar::join(plan, subqueries, Ok)?;
+        }
+        for item in items.iter_mut().chain(&mut having).chain(&mut qualify) {
+            item.expr = scalar::resolve(item.expr.clone(), &values);
+        }
+        over.rewrite(|expr| Ok(scalar::resolve(expr, &values)))?;
+        if let Some(having) = having {
+            plan = Plan::filter(plan, having.expr);
+        }
+        if !over.is_empty() {
+            let (with_functions, functions) = over.apply(plan);
+            plan = with_functions;
+            for item in items.iter_mut().chain(&mut qualify) {
+                item.expr = item.expr.clone().transform(&mut |e| match e {
+                    Expr::Column { index, .. } if index >= OVER_BASE => functions[index - OVER_BASE].clone(),
                     other => other,
                 });
             }
         }
-        debug_assert!(items.iter().all(|(e, _, _)| e.columns().iter().all(|c| *c < OUTER_BASE || *c < AGGREGATE_BASE)));
-        let (projections, names): (Vec<Expr>, Vec<String>) = items.into_iter().map(|(e, n, _)| (e, n)).unzip();
+        if let Some(qualify) = qualify {
+            plan = Plan::filter(plan, qualify.expr);
+        }
+        let (projections, names): (Vec<Expr>, Vec<String>) = items.into_iter().map(|i| (i.expr, i.name)).unzip();
         let plan = Plan::calc(plan, None, projections, names);
         match &select.distinct {
             None | Some(Distinct::All) => Ok(plan),
@@ -233,6 +254,11 @@ impl Binder<'_> {
 
     fn bind_grouping_element(&mut self, ast: &Ast, scope: &Scope<'_>) -> SqlResult<Vec<Vec<Expr>>> {
         let bind = |list: &[Ast]| list.iter().map(|e| ExprBinder::plain(scope, "GROUP BY").bind(e)).collect::<SqlResult<Vec<Expr>>>();
+        if window_group::window_function(ast).is_some()
+            && let Some(columns) = scope.group_window
+        {
+            return Ok(vec![columns.iter().map(|c| Expr::column(*c, scope.columns[*c].column.ty.clone())).collect()]);
+        }
         Ok(match ast {
             Ast::GroupingSets(sets) => sets.iter().map(|s| bind(s)).collect::<SqlResult<_>>()?,
             Ast::Rollup(parts) => {
@@ -379,7 +405,7 @@ fn expand_wildcard(
     scope: &Scope<'_>,
     qualifier: Option<&str>,
     at: &SelectItem,
-    items: &mut Vec<(Expr, String, sqlparser::tokenizer::Span)>,
+    items: &mut Vec<Item>,
 ) -> SqlResult<()> {
     let before = items.len();
     for (i, c) in scope.columns.iter().enumerate() {
@@ -388,7 +414,7 @@ fn expand_wildcard(
             Some(q) => c.qualifier.as_deref() == Some(q),
         };
         if wanted {
-            items.push((Expr::column(i, c.column.ty.clone()), c.column.name.clone(), at.span()));
+            items.push(Item { expr: Expr::column(i, c.column.ty.clone()), name: c.column.name.clone(), span: at.span() });
         }
     }
     if items.len() == before {
@@ -433,8 +459,6 @@ fn refuse_unknown_clauses(select: &Select) -> SqlResult<()> {
         (!select.cluster_by.is_empty(), "CLUSTER BY"),
         (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
         (!select.sort_by.is_empty(), "SORT BY"),
-        (!select.named_window.is_empty(), "WINDOW"),
-        (select.qualify.is_some(), "QUALIFY"),
         (select.exclude.is_some(), "EXCLUDE"),
     ];
     match refused.iter().find(|(there, _)| *there) {

@@ -15,6 +15,10 @@ pub(super) const OUTER_BASE: usize = 1 << 40;
 pub(super) const AGGREGATE_BASE: usize = 1 << 41;
 /// Placeholders for window functions are numbered from here.
 pub(super) const OVER_BASE: usize = 1 << 42;
+/// Placeholders for scalar subqueries are numbered from here.
+pub(super) const SUBQUERY_BASE: usize = 1 << 43;
+/// Placeholders for FIRST, LAST and the like of a pattern are numbered from here.
+pub(super) const NAVIGATION_BASE: usize = 1 << 44;
 
 /// The columns of FROM, each with the name of the relation that it came from.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +26,8 @@ pub(super) struct Scope<'p> {
     pub(super) columns: Vec<ScopeColumn>,
     /// The enclosing query's names.
     pub(super) outer: Option<&'p Scope<'p>>,
+    /// GROUP BY TUMBLE(...) and the like: the columns of the window's start, end and time.
+    pub(super) group_window: Option<[usize; 3]>,
 }
 
 #[derive(Debug, Clone)]
@@ -35,8 +41,13 @@ pub(super) struct ScopeColumn {
 impl<'p> Scope<'p> {
     /// The columns of a plan under one name.
     pub(super) fn of(plan: &Plan, qualifier: Option<String>) -> Scope<'p> {
-        let columns = plan.columns.iter().map(|c| ScopeColumn { qualifier: qualifier.clone(), column: c.clone(), hidden: false }).collect();
-        Scope { columns, outer: None }
+        Self::of_columns(plan.columns.clone(), qualifier)
+    }
+
+    /// Columns under one name.
+    pub(super) fn of_columns(columns: Vec<Column>, qualifier: Option<String>) -> Scope<'p> {
+        let columns = columns.into_iter().map(|column| ScopeColumn { qualifier: qualifier.clone(), column, hidden: false }).collect();
+        Scope { columns, outer: None, group_window: None }
     }
 
     /// The columns of both, in order.

@@ -7,11 +7,12 @@ use rheos_operators::spec::JoinKind;
 
 use super::Binder;
 use super::aggregate::AggregateCollector;
+use super::decorrelate::{decorrelate, is_correlated};
 use super::expr::{ExprBinder, call};
 use super::query::and_all;
 use super::scope::{OUTER_BASE, Scope};
 use crate::error::{SqlError, SqlResult};
-use crate::plan::Plan;
+use crate::plan::{JoinScope, Plan};
 
 impl Binder<'_> {
     /// The plan joined with the subquery of a condition; `None` where the condition has none of its own.
@@ -32,8 +33,9 @@ impl Binder<'_> {
     fn bind_exists(&mut self, plan: &Plan, scope: &Scope<'_>, query: &Query, negated: bool) -> SqlResult<Plan> {
         let kind = if negated { JoinKind::Anti } else { JoinKind::Semi };
         let Some(select) = plain_select(query) else {
-            let inner = self.bind_query(query, None)?;
-            return Ok(Plan::join(plan.clone(), inner, kind, (vec![], vec![]), None, None));
+            let inner = self.bind_query(query, Some(scope))?;
+            let (inner, condition) = freed(inner, plan)?;
+            return Ok(Plan::join(plan.clone(), inner, kind, (vec![], vec![]), condition, JoinScope::Unbounded));
         };
         let core = self.bind_core(select, Some(scope))?;
         for item in &select.projection {
@@ -43,7 +45,7 @@ impl Binder<'_> {
             }
         }
         let condition = and_all(core.correlated.into_iter().map(|c| over_both(c, plan)).collect())?;
-        Ok(Plan::join(plan.clone(), core.plan, kind, (vec![], vec![]), condition, None))
+        Ok(Plan::join(plan.clone(), core.plan, kind, (vec![], vec![]), condition, JoinScope::Unbounded))
     }
 
     fn bind_in(&mut self, plan: &Plan, scope: &Scope<'_>, at: &Ast, value: &Ast, query: &Query, negated: bool) -> SqlResult<Plan> {
@@ -70,19 +72,20 @@ impl Binder<'_> {
                         other => return Err(SqlError::unsupported(other, "this select item in a subquery of IN")),
                     }
                 }
-                (core.plan, items, core.correlated)
+                let conditions: Vec<Expr> = core.correlated.into_iter().map(|c| over_both(c, plan)).collect();
+                (core.plan, items, conditions)
             }
             None => {
-                let inner = self.bind_query(query, None)?;
+                let inner = self.bind_query(query, Some(scope))?;
                 let items = inner.all_columns();
-                (inner, items, vec![])
+                let (inner, condition) = freed(inner, plan)?;
+                (inner, items, condition.into_iter().collect())
             }
         };
         if items.len() != values.len() {
             return Err(SqlError::at(at, format!("IN compares {} values with {} columns", values.len(), items.len())));
         }
         let split = plan.columns.len();
-        conditions = conditions.into_iter().map(|c| over_both(c, plan)).collect();
         for (value, item) in values.into_iter().zip(items) {
             let item = item.transform(&mut |e| match e {
                 Expr::Column { index, ty } if index < OUTER_BASE => Expr::Column { index: index + split, ty },
@@ -95,8 +98,18 @@ impl Binder<'_> {
             }
             conditions.push(equal);
         }
-        Ok(Plan::join(plan.clone(), inner, kind, (vec![], vec![]), and_all(conditions)?, None))
+        Ok(Plan::join(plan.clone(), inner, kind, (vec![], vec![]), and_all(conditions)?, JoinScope::Unbounded))
     }
+}
+
+/// A subquery without references to the enclosing plan, and the condition that joins it with that.
+fn freed(subquery: Plan, enclosing: &Plan) -> SqlResult<(Plan, Option<Expr>)> {
+    if !is_correlated(&subquery) {
+        return Ok((subquery, None));
+    }
+    let freed = decorrelate(subquery, enclosing)?;
+    let condition = freed.condition(enclosing)?;
+    Ok((freed.plan, condition))
 }
 
 /// The SELECT of a subquery that is nothing but FROM and WHERE, so that its conditions may be drawn out of it.
@@ -119,7 +132,7 @@ fn has_aggregate(select: &Select) -> bool {
             // Binding against no columns: an aggregate is told from everything else by the collector.
             let mut collector = AggregateCollector::default();
             let scope = Scope::default();
-            let found = ExprBinder { scope: &scope, aggregates: Ok(&mut collector), over: None }.bind(e).is_ok();
+            let found = ExprBinder { scope: &scope, aggregates: Ok(&mut collector), over: None, extension: None }.bind(e).is_ok();
             (found && !collector.is_empty()) || mentions_aggregate(e)
         }
         _ => false,

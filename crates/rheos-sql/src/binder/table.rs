@@ -38,7 +38,7 @@ impl Binder<'_> {
             }
             columns.fields.push(Field::new(&definition.name.value, TypeKind::Null.nullable()));
         }
-        let mut scope = Scope { columns: physical.fields.iter().map(scope_column).collect(), outer: None };
+        let mut scope = Scope { columns: physical.fields.iter().map(scope_column).collect(), ..Scope::default() };
         let mut exprs = Vec::with_capacity(create.columns.len());
         for (field, definition) in columns.fields.iter_mut().zip(&create.columns) {
             let expr = match &definition.kind {

@@ -1,18 +1,16 @@
-//! Window table functions in FROM, and ROW_NUMBER() OVER in SELECT.
+//! Window table functions in FROM.
 
 use sqlparser::ast::{
-    Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, ObjectName, Select, Spanned, TableFactor,
-    WindowSpec as OverSpec,
+    Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, ObjectName, Spanned, TableFactor,
 };
 
 use rheos_core::types::TypeKind;
 use rheos_expr::{Expr, Literal};
-use rheos_operators::spec::{SortKey, WindowSpec};
+use rheos_operators::spec::WindowSpec;
 
 use super::Binder;
 use super::expr::ExprBinder;
-use super::order::sort_key;
-use super::scope::{OVER_BASE, Scope};
+use super::scope::Scope;
 use crate::error::{SqlError, SqlResult};
 use crate::parser::dialect;
 use crate::plan::Plan;
@@ -170,69 +168,4 @@ fn descriptor(plan: &Plan, ast: &Ast) -> SqlResult<usize> {
         return Err(SqlError::at(name, message).hint(Some(hint)));
     }
     Ok(index)
-}
-
-/// Gathers the window functions of a SELECT.
-#[derive(Debug, Default)]
-pub(super) struct OverCollector {
-    found: Vec<RowNumber>,
-}
-
-/// ROW_NUMBER() OVER (PARTITION BY ... ORDER BY ...), over the SELECT's input.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct RowNumber {
-    partition: Vec<Expr>,
-    order: Vec<(Expr, Option<bool>, Option<bool>)>,
-}
-
-impl OverCollector {
-    pub(super) fn add(&mut self, ast: &Ast, name: &str, arguments: &[Ast], spec: &OverSpec, scope: &Scope<'_>) -> SqlResult<Expr> {
-        if name != "ROW_NUMBER" {
-            return Err(
-                SqlError::unsupported(ast, format!("{name} OVER")).hint(Some("ROW_NUMBER() OVER with a filter on it (Top-N) is".into()))
-            );
-        }
-        if !arguments.is_empty() || spec.window_frame.is_some() || spec.window_name.is_some() {
-            return Err(SqlError::at(ast, "ROW_NUMBER() takes neither arguments nor a frame nor a named window"));
-        }
-        let mut binder = ExprBinder::plain(scope, "OVER");
-        let partition = spec.partition_by.iter().map(|e| binder.bind(e)).collect::<SqlResult<Vec<_>>>()?;
-        let mut order = Vec::with_capacity(spec.order_by.len());
-        for item in &spec.order_by {
-            order.push((binder.bind(&item.expr)?, item.options.asc, item.options.nulls_first));
-        }
-        let row_number = RowNumber { partition, order };
-        let index = self.found.iter().position(|f| *f == row_number).unwrap_or_else(|| {
-            self.found.push(row_number);
-            self.found.len() - 1
-        });
-        Ok(Expr::column(OVER_BASE + index, TypeKind::BigInt.not_null()))
-    }
-
-    /// The one window function, if there is any.
-    pub(super) fn finish(self, select: &Select) -> SqlResult<Option<RowNumber>> {
-        if self.found.len() > 1 {
-            return Err(SqlError::unsupported(select, "several different OVER windows in a SELECT"));
-        }
-        Ok(self.found.into_iter().next())
-    }
-}
-
-impl RowNumber {
-    /// The input with the columns that the window needs, and the row number as the last column.
-    pub(super) fn apply(self, input: Plan) -> Plan {
-        let mut projections = input.all_columns();
-        let mut names = input.names();
-        let mut column_of = |expr: Expr| {
-            projections.iter().position(|p| *p == expr).unwrap_or_else(|| {
-                names.push(format!("$over{}", projections.len()));
-                projections.push(expr);
-                projections.len() - 1
-            })
-        };
-        let partition: Vec<usize> = self.partition.into_iter().map(&mut column_of).collect();
-        let order: Vec<SortKey> = self.order.into_iter().map(|(e, asc, nulls)| sort_key(column_of(e), asc, nulls)).collect();
-        let prepared = Plan::calc(input, None, projections, names);
-        Plan::row_number(prepared, partition, order, "$rank".into())
-    }
 }

@@ -3,14 +3,14 @@
 use rheos_core::connector::{ColumnPath, Comparison, Predicate, PredicateValue, TableSpec};
 use rheos_core::registry::Registry;
 use rheos_core::types::TypeKind;
-use rheos_expr::{Expr, Literal};
-use rheos_operators::spec::{JoinKind, WindowSpec};
+use rheos_expr::{Expr, Literal, build};
+use rheos_operators::spec::{JoinKind, OverCall, SortKey, WindowSpec};
 
 use super::simplify::substitute;
 use super::{conjuncts, conjuncts_of, is_deterministic, remap, renamed};
 use crate::binder::and_all;
 use crate::error::{SqlError, SqlResult};
-use crate::plan::{Plan, RankStrategy, Rel};
+use crate::plan::{JoinScope, Plan, RankStrategy, Rel};
 
 /// Pushes every filter of the plan down.
 pub(super) fn push_down(plan: Plan, registry: &Registry) -> SqlResult<Plan> {
@@ -86,12 +86,14 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
             let names = columns[keys.len()..keys.len() + calls.len()].iter().map(|c| c.name.clone()).collect();
             filtered(Plan::window_aggregate(input, windowing, window, keys, calls, names, properties, time_ty), above)
         }
-        Rel::Join { left, right, kind, left_keys, right_keys, condition, window_ends } => {
+        Rel::Join { left, right, kind, left_keys, right_keys, condition, scope } => {
             let split = left.columns.len();
             let mut on = conjuncts_of(condition);
             let (mut to_left, mut to_right, mut above) = (Vec::new(), Vec::new(), Vec::new());
             let of_left = |c: &Expr| c.columns().iter().all(|i| *i < split);
-            let of_right = |c: &Expr| !c.columns().is_empty() && c.columns().iter().all(|i| *i >= split);
+            // A version that is filtered out before a temporal join would leave the one before it valid.
+            let versioned = matches!(scope, JoinScope::Temporal { .. });
+            let of_right = |c: &Expr| !versioned && !c.columns().is_empty() && c.columns().iter().all(|i| *i >= split);
             for c in conditions {
                 match kind {
                     _ if !is_deterministic(&c) => above.push(c),
@@ -112,58 +114,44 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
             let to_right = to_right.into_iter().map(|c| remap(c, &|i| i - split)).collect();
             let left = push(*left, to_left, registry)?;
             let right = push(*right, to_right, registry)?;
-            filtered(renamed(&plan, Plan::join(left, right, kind, (left_keys, right_keys), and_all(residual)?, window_ends)), above)
+            filtered(renamed(&plan, Plan::join(left, right, kind, (left_keys, right_keys), and_all(residual)?, scope)), above)
         }
         Rel::Union { inputs } => {
             let inputs = inputs.into_iter().map(|i| push(i, conditions.clone(), registry)).collect::<SqlResult<Vec<_>>>()?;
             Ok(Plan::union(inputs))
         }
-        Rel::RowNumber { input, partition, order } => {
+        Rel::Over { input, partition, order, calls, .. } => {
             let rank = input.columns.len();
-            let mut range = (1u64, None);
+            let (mut first, mut last) = (1u64, None);
             let mut rest = Vec::new();
+            let ranks_rows = calls == [OverCall::RowNumber];
             for c in conditions {
-                match rank_bounds(&c, rank) {
+                match rank_bounds(&c, rank).filter(|_| ranks_rows) {
                     Some((start, end)) => {
-                        range.0 = range.0.max(start);
-                        range.1 = end.map(|e| range.1.map_or(e, |old: u64| old.min(e))).or(range.1);
+                        first = first.max(start);
+                        last = end.map(|e| last.map_or(e, |old: u64| old.min(e))).or(last);
                     }
                     None => rest.push(c),
                 }
             }
-            let Some(end) = range.1 else {
-                let error = SqlError::new(
-                    "ROW_NUMBER() OVER without an upper bound keeps and renumbers every row for ever, which is not supported",
-                );
-                return Err(error.hint(Some(
-                    "filter it from outside: SELECT ... FROM (SELECT *, ROW_NUMBER() OVER (...) AS rn FROM t) WHERE rn <= 10".into(),
-                )));
+            let (below, mut above): (Vec<Expr>, Vec<Expr>) = rest.into_iter().partition(|c| {
+                is_deterministic(c) && !c.columns().is_empty() && c.columns().iter().all(|i| partition.contains(i))
+            });
+            let input = push(*input, below, registry)?;
+            let names: Vec<String> = columns[rank..].iter().map(|c| c.name.clone()).collect();
+            let Some(last) = last else {
+                // Nothing says up to which row: all are kept and numbered.
+                let over = Plan::over(input, partition, order, calls, names);
+                if first > 1 {
+                    let from = Expr::Literal { value: Literal::Int(first as i64), ty: TypeKind::BigInt.not_null() };
+                    above.push(build::call(">=", vec![over.column(rank), from]).map_err(SqlError::new)?);
+                }
+                return filtered(renamed(&plan, over), above);
             };
-            if end < range.0 {
+            if last < first {
                 return Err(SqlError::new("the condition on ROW_NUMBER() is never true: ranks count from 1"));
             }
-            let (below, above): (Vec<Expr>, Vec<Expr>) =
-                rest.into_iter().partition(|c| !c.columns().is_empty() && c.columns().iter().all(|i| partition.contains(i)));
-            let input = push(*input, below, registry)?;
-            let strategy = rank_strategy(&input, &partition, &order, range.0, end);
-            let partition = match strategy {
-                RankStrategy::Window { .. } => {
-                    // The end tells a window from others of the same kind, but for sessions, whose starts differ too.
-                    let of_window = input.window.map(|w| [w.end, w.time, w.start.filter(|_| w.end_is_enough())]).unwrap_or_default();
-                    partition.into_iter().filter(|p| !of_window.contains(&Some(*p))).collect()
-                }
-                _ => partition,
-            };
-            let bounds = (range.0, end);
-            if let RankStrategy::Deduplicate { .. } = strategy {
-                // The only rank is one.
-                let first = Plan::rank(input, partition, order, bounds, None, strategy);
-                let one = Expr::Literal { value: Literal::Int(1), ty: columns[rank].ty.clone() };
-                let (projections, names) = (first.all_columns().into_iter().chain([one]).collect(), plan.names());
-                return filtered(Plan::calc(first, None, projections, names), above);
-            }
-            let rank_name = Some(columns[rank].name.clone());
-            filtered(Plan::rank(input, partition, order, bounds, rank_name, strategy), above)
+            rank_of(&plan, input, partition, order, (first, last), above)
         }
         Rel::Rank { input, partition, order, start, end, rank_column, strategy } => {
             let (below, above): (Vec<Expr>, Vec<Expr>) =
@@ -172,10 +160,50 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
             let input = push(*input, below, registry)?;
             filtered(Plan::rank(input, partition, order, (start, end), name, strategy), above)
         }
+        Rel::Match { input, pattern } => {
+            let (below, above) = split_by_keys(conditions, &pattern.partition);
+            filtered(renamed(&plan, Plan::pattern(push(*input, below, registry)?, *pattern)), above)
+        }
+        Rel::Unnest { input, unnesting } => {
+            let base = input.columns.len();
+            let (below, above) =
+                conditions.into_iter().partition(|c: &Expr| is_deterministic(c) && !c.columns().is_empty() && c.columns().iter().all(|i| *i < base));
+            let elements = columns[base..].to_vec();
+            filtered(renamed(&plan, Plan::unnest(push(*input, below, registry)?, unnesting, elements)), above)
+        }
         Rel::Expand { input, projections } => filtered(Plan::expand(push(*input, vec![], registry)?, projections, columns), conditions),
         Rel::Limit { input, offset, fetch } => filtered(Plan::limit(push(*input, vec![], registry)?, offset, fetch), conditions),
         Rel::Values { .. } => filtered(plan, conditions),
     }
+}
+
+/// The first rows of partitions: what a filter on ROW_NUMBER() asks for, as cheap as it can be had.
+fn rank_of(
+    plan: &Plan,
+    input: Plan,
+    partition: Vec<usize>,
+    order: Vec<SortKey>,
+    bounds: (u64, u64),
+    above: Vec<Expr>,
+) -> SqlResult<Plan> {
+    let rank = &plan.columns[input.columns.len()];
+    let strategy = rank_strategy(&input, &partition, &order, bounds.0, bounds.1);
+    let partition = match strategy {
+        RankStrategy::Window { .. } => {
+            // The end tells a window from others of the same kind, but for sessions, whose starts differ too.
+            let of_window = input.window.map(|w| [w.end, w.time, w.start.filter(|_| w.end_is_enough())]).unwrap_or_default();
+            partition.into_iter().filter(|p| !of_window.contains(&Some(*p))).collect()
+        }
+        _ => partition,
+    };
+    if let RankStrategy::Deduplicate { .. } = strategy {
+        // The only rank is one.
+        let first = Plan::rank(input, partition, order, bounds, None, strategy);
+        let one = Expr::Literal { value: Literal::Int(1), ty: rank.ty.clone() };
+        let (projections, names) = (first.all_columns().into_iter().chain([one]).collect(), plan.names());
+        return filtered(Plan::calc(first, None, projections, names), above);
+    }
+    filtered(Plan::rank(input, partition, order, bounds, Some(rank.name.clone()), strategy), above)
 }
 
 fn split_by_keys(conditions: Vec<Expr>, keys: &[usize]) -> (Vec<Expr>, Vec<Expr>) {
@@ -185,7 +213,7 @@ fn split_by_keys(conditions: Vec<Expr>, keys: &[usize]) -> (Vec<Expr>, Vec<Expr>
 }
 
 /// A rank over one window's rows, or the first or last by row time, is cheaper than one that is updated.
-fn rank_strategy(input: &Plan, partition: &[usize], order: &[rheos_operators::spec::SortKey], start: u64, end: u64) -> RankStrategy {
+fn rank_strategy(input: &Plan, partition: &[usize], order: &[SortKey], start: u64, end: u64) -> RankStrategy {
     if let Some(w) = input.window
         && let (Some(s), Some(e)) = (w.start, w.end)
         && partition.contains(&s)
@@ -241,7 +269,8 @@ fn is_widened(from: &TypeKind, to: &TypeKind) -> bool {
     matches!((from.as_decimal(), to.as_decimal()), (Some((f, 0)), Some((t, 0))) if f <= t)
 }
 
-fn flip(operator: &str) -> Option<&'static str> {
+/// The comparison with its sides exchanged.
+pub(super) fn flip(operator: &str) -> Option<&'static str> {
     Some(match operator {
         "=" => "=",
         "<" => ">",

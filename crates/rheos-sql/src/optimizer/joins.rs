@@ -4,10 +4,10 @@ use rheos_core::types::LogicalType;
 use rheos_expr::{Expr, Literal, build};
 use rheos_operators::spec::JoinKind;
 
-use super::{conjuncts_of, remap, renamed};
+use super::{conjuncts_of, intervals, remap, renamed};
 use crate::binder::and_all;
 use crate::error::{SqlError, SqlResult};
-use crate::plan::{Plan, Rel};
+use crate::plan::{JoinScope, Plan, Rel};
 
 /// Rewrites every join of the plan.
 pub(super) fn extract_keys(plan: Plan) -> SqlResult<Plan> {
@@ -22,7 +22,7 @@ pub(super) fn extract_keys(plan: Plan) -> SqlResult<Plan> {
         return Err(e);
     }
     let old = plan.clone();
-    let Rel::Join { left, right, kind, mut left_keys, mut right_keys, condition, window_ends } = plan.rel else { return Ok(plan) };
+    let Rel::Join { left, right, kind, mut left_keys, mut right_keys, condition, scope } = plan.rel else { return Ok(plan) };
     let split = left.columns.len();
     let mut residual = Vec::new();
     let mut left_side = Side::of(*left);
@@ -48,10 +48,18 @@ pub(super) fn extract_keys(plan: Plan) -> SqlResult<Plan> {
     let right = right_side.finish();
     // The left side may have grown: the right side's columns move.
     let shift = |i: usize| if i < split { i } else { i + added };
-    let residual = and_all(residual.into_iter().map(|c| remap(c, &shift)).collect())?;
-    let window_ends = window_ends.or_else(|| same_window(&left, &right, &mut left_keys, &mut right_keys));
+    let mut residual: Vec<Expr> = residual.into_iter().map(|c| remap(c, &shift)).collect();
+    let keys = (left_keys.clone(), right_keys.clone());
+    let scope = match scope {
+        JoinScope::Unbounded => same_window(&left, &right, &mut left_keys, &mut right_keys)
+            .map(|(left_end, right_end)| JoinScope::Windows { left_end, right_end })
+            .or_else(|| intervals::recognise(&left, &right, &keys, &mut residual).map(JoinScope::Interval))
+            .unwrap_or(JoinScope::Unbounded),
+        known => known,
+    };
+    let residual = and_all(residual)?;
     let right_width = old.columns.len().saturating_sub(split);
-    let joined = Plan::join(left, right, kind, (left_keys, right_keys), residual, window_ends);
+    let joined = Plan::join(left, right, kind, (left_keys, right_keys), residual, scope);
     let wanted: Vec<Expr> = (0..split).chain(split + added..split + added + right_width).map(|i| joined.column(i)).collect();
     let names = old.names();
     Ok(renamed_keeping_time(&old, Plan::calc(joined, None, wanted, names)))

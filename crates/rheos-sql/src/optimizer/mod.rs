@@ -2,13 +2,15 @@
 //!
 //! 1. `filters`: conditions go down to where their columns come from, into joins and into sources; a condition on
 //!    ROW_NUMBER() makes a rank.
-//! 2. `joins`: equal keys are drawn out of join conditions; joins on the same window are recognised.
+//! 2. `joins`: equal keys are drawn out of join conditions; joins on the same window, and of rows that are
+//!    near each other in time, are recognised.
 //! 3. `windows`: an aggregate over a window table function takes its place.
 //! 4. `prune`: columns, nested fields and aggregates that nobody asks for go.
 //! 5. `calcs`: adjacent projections and filters become one.
 
 mod calcs;
 mod filters;
+mod intervals;
 mod joins;
 mod prune;
 pub(crate) mod simplify;
@@ -64,7 +66,7 @@ fn conjuncts(expr: Expr, parts: &mut Vec<Expr>) {
     }
 }
 
-fn conjuncts_of(expr: Option<Expr>) -> Vec<Expr> {
+pub(crate) fn conjuncts_of(expr: Option<Expr>) -> Vec<Expr> {
     let mut parts = Vec::new();
     if let Some(expr) = expr {
         conjuncts(expr, &mut parts);

@@ -3,10 +3,10 @@
 use rheos_core::connector::ColumnPath;
 use rheos_core::types::TypeKind;
 use rheos_expr::{Expr, Literal};
-use rheos_operators::spec::{JoinKind, SortKey, Windowing};
+use rheos_operators::spec::{JoinKind, OverCall, SortKey, Unnesting, Windowing};
 
 use super::{remap, renamed};
-use crate::plan::{Plan, Rel};
+use crate::plan::{Plan, Rel, forget_unused};
 
 /// The plan with exactly the columns `wanted`, in that order.
 pub(super) fn prune(plan: Plan, wanted: &[usize]) -> Plan {
@@ -124,14 +124,14 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             let keys = keys.iter().map(|k| map[*k]).collect();
             (Plan::window_aggregate(input, windowing, window, keys, calls, names, properties, time_ty), position)
         }
-        Rel::Join { left, right, kind, left_keys, right_keys, condition, window_ends } => {
+        Rel::Join { left, right, kind, left_keys, right_keys, condition, scope } => {
             let split = left.columns.len();
             let one_sided = matches!(kind, JoinKind::Semi | JoinKind::Anti);
             let all: Vec<usize> = wanted.iter().copied().chain(condition.iter().flat_map(Expr::columns)).collect();
-            let ends = window_ends.unzip();
-            let lefts = sorted(all.iter().copied().filter(|i| *i < split).chain(left_keys.iter().copied()).chain(ends.0).collect());
+            let times = scope.columns().unzip();
+            let lefts = sorted(all.iter().copied().filter(|i| *i < split).chain(left_keys.iter().copied()).chain(times.0).collect());
             let rights =
-                sorted(all.iter().filter(|i| **i >= split).map(|i| i - split).chain(right_keys.iter().copied()).chain(ends.1).collect());
+                sorted(all.iter().filter(|i| **i >= split).map(|i| i - split).chain(right_keys.iter().copied()).chain(times.1).collect());
             let (lefts, rights) = (at_least_one(lefts, split), at_least_one(rights, right.columns.len()));
             let (left_map, right_map) = (positions(&lefts, split), positions(&rights, right.columns.len()));
             let (left, right) = (prune(*left, &lefts), prune(*right, &rights));
@@ -139,8 +139,8 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             let of = |i: usize| if i < split { left_map[i] } else { new_split + right_map[i - split] };
             let condition = condition.map(|c| remap(c, &of));
             let keys = (left_keys.iter().map(|k| left_map[*k]).collect(), right_keys.iter().map(|k| right_map[*k]).collect());
-            let window_ends = window_ends.map(|(l, r)| (left_map[l], right_map[r]));
-            let joined = Plan::join(left, right, kind, keys, condition, window_ends);
+            let scope = scope.map(|l| left_map[l], |r| right_map[r]);
+            let joined = Plan::join(left, right, kind, keys, condition, scope);
             let position = (0..width)
                 .map(|i| match i {
                     i if i < split => left_map[i],
@@ -155,14 +155,54 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             let inputs = inputs.into_iter().map(|i| prune(i, &kept)).collect();
             (Plan::union(inputs), positions(&kept, width))
         }
-        Rel::RowNumber { input, partition, order } => {
+        Rel::Over { input, partition, order, calls, .. } => {
             let base = input.columns.len();
-            let (input, map) = prune_ordered(*input, wanted.iter().copied().filter(|w| *w < base), &partition, &order, None);
+            let kept: Vec<usize> = (0..calls.len()).filter(|c| wanted.contains(&(base + c))).collect();
+            let read = kept.iter().flat_map(|k| over_columns(&calls[*k]));
+            let below = wanted.iter().copied().filter(|w| *w < base).chain(read);
+            let (input, map) = prune_ordered(*input, below, &partition, &order, None);
+            let calls: Vec<OverCall> = kept.iter().map(|k| remap_over(calls[*k].clone(), &map)).collect();
+            let names = kept.iter().map(|k| old.columns[base + k].name.clone()).collect();
             let mut position = map.clone();
-            position.push(input.columns.len());
+            position.extend((0..width - base).map(|c| kept.iter().position(|k| *k == c).map_or(usize::MAX, |at| input.columns.len() + at)));
             let order = order.iter().map(|o| SortKey { column: map[o.column], ..*o }).collect();
-            let name = old.columns[base].name.clone();
-            (Plan::row_number(input, partition.iter().map(|p| map[*p]).collect(), order, name), position)
+            let partition = partition.iter().map(|p| map[*p]).collect();
+            if calls.is_empty() {
+                return (input, position);
+            }
+            (Plan::over(input, partition, order, calls, names), position)
+        }
+        Rel::Match { input, mut pattern } => {
+            let keys = pattern.partition.len();
+            let kept: Vec<usize> = (0..pattern.measures.exprs.len()).filter(|m| wanted.contains(&(keys + m))).collect();
+            pattern.measures.exprs = kept.iter().map(|k| pattern.measures.exprs[*k].clone()).collect();
+            pattern.names = kept.iter().map(|k| pattern.names[*k].clone()).collect();
+            pattern.row_time = pattern.row_time.and_then(|t| kept.iter().position(|k| *k == t));
+            pattern.measures = forget_unused(pattern.measures);
+            let read = pattern.columns();
+            let needed = sorted(read);
+            let map = positions(&needed, input.columns.len());
+            let input = prune(*input, &needed);
+            let position = aggregate_positions(keys, &kept, width);
+            (Plan::pattern(input, pattern.map(&map)), position)
+        }
+        Rel::Unnest { input, unnesting } => {
+            let base = input.columns.len();
+            let collection = match unnesting {
+                Unnesting::Elements { column, .. } | Unnesting::Times { column } => column,
+            };
+            let needed = sorted(wanted.iter().copied().filter(|w| *w < base).chain([collection]).collect());
+            let map = positions(&needed, base);
+            let input = prune(*input, &needed);
+            let mut position = map.clone();
+            position.extend((0..width - base).map(|i| needed.len() + i));
+            let unnesting = match unnesting {
+                Unnesting::Elements { column, counted, outer, ordinality } => {
+                    Unnesting::Elements { column: map[column], counted, outer, ordinality }
+                }
+                Unnesting::Times { column } => Unnesting::Times { column: map[column] },
+            };
+            (Plan::unnest(input, unnesting, old.columns[base..].to_vec()), position)
         }
         Rel::Rank { input, partition, order, start, end, rank_column, strategy } => {
             use crate::plan::RankStrategy as S;
@@ -227,6 +267,28 @@ fn positions(kept: &[usize], width: usize) -> Vec<usize> {
         at[*old] = new;
     }
     at
+}
+
+/// The columns that a window function reads.
+fn over_columns(call: &OverCall) -> Vec<usize> {
+    match call {
+        OverCall::Aggregate { call, .. } => call.args.iter().copied().chain(call.filter).collect(),
+        OverCall::Offset { value, default, .. } => std::iter::once(*value).chain(*default).collect(),
+        OverCall::RowNumber | OverCall::Rank | OverCall::DenseRank => vec![],
+    }
+}
+
+fn remap_over(call: OverCall, map: &[usize]) -> OverCall {
+    match call {
+        OverCall::Aggregate { mut call, frame } => {
+            remap_calls(std::slice::from_mut(&mut call), map);
+            OverCall::Aggregate { call, frame }
+        }
+        OverCall::Offset { value, rows_before, default, ty } => {
+            OverCall::Offset { value: map[value], rows_before, default: default.map(|d| map[d]), ty }
+        }
+        other => other,
+    }
 }
 
 fn kept_calls(wanted: &[usize], keys: usize, calls: usize) -> Vec<usize> {

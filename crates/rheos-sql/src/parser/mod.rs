@@ -19,6 +19,9 @@ pub use statement::{ColumnDefinition, ColumnKind, CreateTable, CreateView, Expla
 /// How deep expressions and queries may nest.
 const MAX_DEPTH: usize = 200;
 
+/// The variable under which DEFINE has what WITHIN of a MATCH_RECOGNIZE says: no user can write it.
+pub(crate) const WITHIN: &str = "$WITHIN";
+
 /// A statement and where it begins.
 #[derive(Debug, Clone)]
 pub struct Parsed {
@@ -87,7 +90,37 @@ fn tokens(sql: &str) -> SqlResult<Vec<TokenWithSpan>> {
             _ => tokens.push(token),
         }
     }
-    Ok(tokens)
+    Ok(with_within(tokens))
+}
+
+/// sqlparser does not know WITHIN of MATCH_RECOGNIZE: `WITHIN INTERVAL ... DEFINE` becomes `DEFINE $WITHIN AS INTERVAL ... ,`.
+fn with_within(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is = |i: usize, word: &str| matches!(&tokens[i].token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(word));
+    let is_space = |i: usize| matches!(tokens[i].token, Token::Whitespace(_));
+    let mut out = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        let next = || (at + 1..tokens.len()).find(|i| !is_space(*i));
+        let interval = is(at, "WITHIN") && next().is_some_and(|i| is(i, "INTERVAL"));
+        let of_statement = (at + 1..tokens.len()).take_while(|i| interval && tokens[*i].token != Token::SemiColon);
+        match of_statement.into_iter().find(|i| is(*i, "DEFINE")) {
+            Some(define) => {
+                let span = tokens[at].span;
+                let made = |token: Token| TokenWithSpan::new(token, span);
+                let space = || made(Token::Whitespace(Whitespace::Space));
+                out.extend([tokens[define].clone(), space(), made(Token::make_word(WITHIN, None)), space()]);
+                out.extend([made(Token::make_keyword("AS")), space()]);
+                out.extend(tokens[at + 1..define].iter().cloned());
+                out.push(made(Token::Comma));
+                at = define + 1;
+            }
+            None => {
+                out.push(tokens[at].clone());
+                at += 1;
+            }
+        }
+    }
+    out
 }
 
 fn slice(sql: &str, from: Location, to: Location) -> String {

@@ -12,7 +12,9 @@ impl Plan {
             | Rel::WindowTable { input, .. }
             | Rel::Aggregate { input, .. }
             | Rel::WindowAggregate { input, .. }
-            | Rel::RowNumber { input, .. }
+            | Rel::Over { input, .. }
+            | Rel::Match { input, .. }
+            | Rel::Unnest { input, .. }
             | Rel::Rank { input, .. }
             | Rel::Limit { input, .. } => vec![input],
             Rel::Join { left, right, .. } => vec![left, right],
@@ -38,12 +40,20 @@ impl Plan {
                 let names = names(keys.len(), keys.len() + calls.len());
                 Plan::window_aggregate(boxed(input), windowing, window, keys, calls, names, properties, time_ty)
             }
-            Rel::Join { left, right, kind, left_keys, right_keys, condition, window_ends } => {
+            Rel::Join { left, right, kind, left_keys, right_keys, condition, scope } => {
                 let left = boxed(left);
-                Plan::join(left, boxed(right), kind, (left_keys, right_keys), condition, window_ends)
+                Plan::join(left, boxed(right), kind, (left_keys, right_keys), condition, scope)
             }
             Rel::Union { inputs } => Plan::union(inputs.into_iter().map(f).collect()),
-            Rel::RowNumber { input, partition, order } => Plan::row_number(boxed(input), partition, order, old[old.len() - 1].name.clone()),
+            Rel::Over { input, partition, order, calls, .. } => {
+                let names = names(old.len() - calls.len(), old.len());
+                Plan::over(boxed(input), partition, order, calls, names)
+            }
+            Rel::Match { input, pattern } => Plan::pattern(boxed(input), *pattern),
+            Rel::Unnest { input, unnesting } => {
+                let elements = old[input.columns.len()..].to_vec();
+                Plan::unnest(boxed(input), unnesting, elements)
+            }
             Rel::Rank { input, partition, order, start, end, rank_column, strategy } => {
                 let name = rank_column.then(|| old[old.len() - 1].name.clone());
                 Plan::rank(boxed(input), partition, order, (start, end), name, strategy)

@@ -5,6 +5,7 @@
 //! known is always true of what is there.
 
 mod inputs;
+mod pattern;
 
 use std::sync::Arc;
 
@@ -13,9 +14,14 @@ use rheos_core::connector::TableSpec;
 use rheos_core::schema::{Field, Schema};
 use rheos_core::types::{LogicalType, TypeKind};
 use rheos_expr::Expr;
-use rheos_operators::spec::{AggregateCall, JoinKind, SortKey, WindowProperty, WindowSpec, Windowing};
+use rheos_operators::spec::{
+    AfterMatch, AggregateCall, Interval, JoinKind, MatchExprs, OverCall, PatternElement, SortKey, Unnesting, WindowProperty, WindowSpec,
+    Windowing,
+};
 
 use crate::catalog::Table;
+
+pub(crate) use self::pattern::forget_unused;
 
 /// A column of a plan's output.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,7 +134,7 @@ pub enum Rel {
         /// The type of the row time, and so of window_time.
         time_ty: LogicalType,
     },
-    /// A join; with `window_ends` of rows of the same window only.
+    /// A join.
     Join {
         /// Port 0.
         left: Box<Plan>,
@@ -142,22 +148,40 @@ pub enum Rel {
         right_keys: Vec<usize>,
         /// A condition beside, over both sides' columns.
         condition: Option<Expr>,
-        /// The columns of the windows' ends where it is a window join.
-        window_ends: Option<(usize, usize)>,
+        /// Which rows can meet, by time.
+        scope: JoinScope,
     },
     /// All rows of all inputs.
     Union {
         /// The inputs.
         inputs: Vec<Plan>,
     },
-    /// The input's columns, then ROW_NUMBER() over a partition; the optimizer makes it a rank.
-    RowNumber {
+    /// The input's columns, then window functions over a partition; the optimizer makes ROW_NUMBER() with a filter a rank.
+    Over {
         /// The input.
         input: Box<Plan>,
         /// PARTITION BY
         partition: Vec<usize>,
         /// ORDER BY
         order: Vec<SortKey>,
+        /// The row time, where the order is that of event time over an insert-only input: then rows come out once, in order.
+        time: Option<usize>,
+        /// The functions.
+        calls: Vec<OverCall>,
+    },
+    /// MATCH_RECOGNIZE: the partition's columns, then the measures.
+    Match {
+        /// The input.
+        input: Box<Plan>,
+        /// The pattern.
+        pattern: Box<MatchPattern>,
+    },
+    /// Each row several times: the input's columns, then those of the elements of a collection.
+    Unnest {
+        /// The input.
+        input: Box<Plan>,
+        /// What makes several rows of one.
+        unnesting: Unnesting,
     },
     /// The first rows of each partition: the input's columns, then the rank if asked for.
     Rank {
@@ -185,6 +209,82 @@ pub enum Rel {
         /// Rows put out.
         fetch: Option<u64>,
     },
+}
+
+/// Which rows of two inputs can meet in a join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinScope {
+    /// All.
+    Unbounded,
+    /// Those of the same window.
+    Windows {
+        /// The column of the window's end on the left.
+        left_end: usize,
+        /// The column of the window's end on the right.
+        right_end: usize,
+    },
+    /// Those whose row times are near each other.
+    Interval(Interval),
+    /// A left row and the version of the right one that was valid at its time.
+    Temporal {
+        /// The row time of the left.
+        left_time: usize,
+        /// The time from which a version is valid.
+        right_time: usize,
+    },
+}
+
+impl JoinScope {
+    /// The columns that it is about, of the left and of the right.
+    pub fn columns(&self) -> Option<(usize, usize)> {
+        match *self {
+            JoinScope::Unbounded => None,
+            JoinScope::Windows { left_end, right_end } => Some((left_end, right_end)),
+            JoinScope::Interval(i) => Some((i.left_time, i.right_time)),
+            JoinScope::Temporal { left_time, right_time } => Some((left_time, right_time)),
+        }
+    }
+
+    /// The same about other columns.
+    pub fn map(self, left: impl Fn(usize) -> usize, right: impl Fn(usize) -> usize) -> JoinScope {
+        match self {
+            JoinScope::Unbounded => JoinScope::Unbounded,
+            JoinScope::Windows { left_end, right_end } => JoinScope::Windows { left_end: left(left_end), right_end: right(right_end) },
+            JoinScope::Interval(i) => {
+                JoinScope::Interval(Interval { left_time: left(i.left_time), right_time: right(i.right_time), ..i })
+            }
+            JoinScope::Temporal { left_time, right_time } => {
+                JoinScope::Temporal { left_time: left(left_time), right_time: right(right_time) }
+            }
+        }
+    }
+}
+
+/// A MATCH_RECOGNIZE over columns of its input.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatchPattern {
+    /// PARTITION BY
+    pub partition: Vec<usize>,
+    /// The row time.
+    pub time: usize,
+    /// The order of rows of one time.
+    pub order: Vec<SortKey>,
+    /// The names of the variables.
+    pub variables: Vec<String>,
+    /// The elements, whose variables are positions in `variables`.
+    pub elements: Vec<PatternElement>,
+    /// For each variable its condition.
+    pub defines: Vec<Option<MatchExprs>>,
+    /// The measures, with their names.
+    pub measures: MatchExprs,
+    /// The names of the measures.
+    pub names: Vec<String>,
+    /// Which measure is a row time (MATCH_ROWTIME).
+    pub row_time: Option<usize>,
+    /// Where matching goes on.
+    pub after: AfterMatch,
+    /// WITHIN, in milliseconds.
+    pub within_ms: Option<i64>,
 }
 
 /// How a rank is computed.
@@ -257,7 +357,8 @@ impl Plan {
             .iter()
             .zip(names)
             .map(|(p, name)| {
-                let row_time = matches!(p, Expr::Column { index, .. } if input.columns[*index].row_time);
+                // A column of an enclosing query is none of the input's.
+                let row_time = matches!(p, Expr::Column { index, .. } if input.columns.get(*index).is_some_and(|c| c.row_time));
                 Column { name, ty: p.ty().clone(), row_time }
             })
             .collect();
@@ -400,24 +501,27 @@ impl Plan {
         kind: JoinKind,
         (left_keys, right_keys): (Vec<usize>, Vec<usize>),
         condition: Option<Expr>,
-        window_ends: Option<(usize, usize)>,
+        scope: JoinScope,
     ) -> Plan {
         let split = left.columns.len();
         let one_sided = matches!(kind, JoinKind::Semi | JoinKind::Anti);
         let pad_left = matches!(kind, JoinKind::Right | JoinKind::Full);
         let pad_right = matches!(kind, JoinKind::Left | JoinKind::Full);
-        let padded = |c: &Column, pad: bool| Column {
+        let padded = |c: &Column, pad: bool, timed: bool| Column {
             ty: c.ty.clone().with_nullable(c.ty.nullable || pad),
-            row_time: c.row_time && window_ends.is_some(),
+            row_time: c.row_time && timed,
             ..c.clone()
         };
-        let mut columns: Vec<Column> = left.columns.iter().map(|c| padded(c, pad_left)).collect();
+        let left_timed = scope != JoinScope::Unbounded;
+        let right_timed = matches!(scope, JoinScope::Windows { .. } | JoinScope::Interval(_));
+        let mut columns: Vec<Column> = left.columns.iter().map(|c| padded(c, pad_left, left_timed)).collect();
         if !one_sided {
-            columns.extend(right.columns.iter().map(|c| padded(c, pad_right)));
+            columns.extend(right.columns.iter().map(|c| padded(c, pad_right, right_timed)));
         }
         let append = left.changelog.is_insert_only() && right.changelog.is_insert_only();
         let changelog = match kind {
-            _ if window_ends.is_some() => ChangelogMode::InsertOnly,
+            _ if matches!(scope, JoinScope::Temporal { .. }) => left.changelog,
+            _ if scope != JoinScope::Unbounded => ChangelogMode::InsertOnly,
             JoinKind::Inner | JoinKind::Semi if append => ChangelogMode::InsertOnly,
             _ => ChangelogMode::Retract,
         };
@@ -440,7 +544,7 @@ impl Plan {
                 unique_keys.extend(pairs);
             }
         }
-        let window = if window_ends.is_some() {
+        let window = if let JoinScope::Windows { .. } = scope {
             match kind {
                 JoinKind::Right => right.window.and_then(|w| w.map(|c| Some(c + split))),
                 JoinKind::Full => None,
@@ -455,7 +559,7 @@ impl Plan {
             unique_keys,
             window,
             bounded: left.bounded && right.bounded,
-            rel: Rel::Join { left: Box::new(left), right: Box::new(right), kind, left_keys, right_keys, condition, window_ends },
+            rel: Rel::Join { left: Box::new(left), right: Box::new(right), kind, left_keys, right_keys, condition, scope },
         }
     }
 
@@ -478,17 +582,67 @@ impl Plan {
         }
     }
 
-    /// The input with ROW_NUMBER().
-    pub fn row_number(input: Plan, partition: Vec<usize>, order: Vec<SortKey>, name: String) -> Plan {
+    /// The input with window functions, named `names`.
+    pub fn over(input: Plan, partition: Vec<usize>, order: Vec<SortKey>, calls: Vec<OverCall>, names: Vec<String>) -> Plan {
+        let ahead = |c: &OverCall| matches!(c, OverCall::Offset { rows_before, .. } if *rows_before < 0);
+        let time = match order.as_slice() {
+            [only]
+                if !only.descending
+                    && input.columns[only.column].row_time
+                    && input.changelog.is_insert_only()
+                    && !calls.iter().any(ahead) =>
+            {
+                Some(only.column)
+            }
+            _ => None,
+        };
+        let base = input.columns.len();
         let mut columns = input.columns.clone();
-        columns.push(Column { name, ty: TypeKind::BigInt.not_null(), row_time: false });
+        columns.iter_mut().for_each(|c| c.row_time &= time.is_some());
+        columns.extend(calls.iter().zip(names).map(|(c, name)| Column { name, ty: over_type(c), row_time: false }));
+        let mut unique_keys = input.unique_keys.clone();
+        let numbers = calls.iter().enumerate().filter(|(_, c)| **c == OverCall::RowNumber);
+        unique_keys.extend(numbers.map(|(i, _)| partition.iter().copied().chain([base + i]).collect()));
         Plan {
             columns,
-            changelog: ChangelogMode::Retract,
+            changelog: if time.is_some() { ChangelogMode::InsertOnly } else { ChangelogMode::Retract },
+            unique_keys,
+            window: input.window,
+            bounded: input.bounded,
+            rel: Rel::Over { input: Box::new(input), partition, order, time, calls },
+        }
+    }
+
+    /// MATCH_RECOGNIZE.
+    pub fn pattern(input: Plan, pattern: MatchPattern) -> Plan {
+        let mut columns: Vec<Column> =
+            pattern.partition.iter().map(|k| Column { row_time: false, ..input.columns[*k].clone() }).collect();
+        columns.extend(pattern.measures.exprs.iter().zip(&pattern.names).enumerate().map(|(i, (expr, name))| Column {
+            name: name.clone(),
+            ty: expr.ty().clone(),
+            row_time: pattern.row_time == Some(i),
+        }));
+        Plan {
+            columns,
+            changelog: ChangelogMode::InsertOnly,
+            unique_keys: vec![],
+            window: None,
+            bounded: input.bounded,
+            rel: Rel::Match { input: Box::new(input), pattern: Box::new(pattern) },
+        }
+    }
+
+    /// Each row with the elements of a collection, which are `elements`.
+    pub fn unnest(input: Plan, unnesting: Unnesting, elements: Vec<Column>) -> Plan {
+        let mut columns = input.columns.clone();
+        columns.extend(elements);
+        Plan {
+            columns,
+            changelog: input.changelog,
             unique_keys: vec![],
             window: input.window,
             bounded: input.bounded,
-            rel: Rel::RowNumber { input: Box::new(input), partition, order },
+            rel: Rel::Unnest { input: Box::new(input), unnesting },
         }
     }
 
@@ -518,7 +672,12 @@ impl Plan {
             unique_keys.insert(0, partition.iter().copied().chain([base]).collect());
         }
         if changelog != ChangelogMode::InsertOnly {
-            columns.iter_mut().for_each(|c| c.row_time = false);
+            // The time that the last row of a key is chosen by says from when on that row is valid.
+            let valid_from = match strategy {
+                RankStrategy::Deduplicate { time, .. } => Some(time),
+                _ => None,
+            };
+            columns.iter_mut().enumerate().for_each(|(i, c)| c.row_time &= Some(i) == valid_from);
         }
         Plan {
             columns,
@@ -567,6 +726,15 @@ fn window_columns(time_ty: &LogicalType, properties: &[WindowProperty]) -> Vec<C
             WindowProperty::Time => Column { name: WINDOW_COLUMNS[2].into(), ty: time_ty.clone().with_nullable(false), row_time: true },
         })
         .collect()
+}
+
+/// The type of a window function's values.
+fn over_type(call: &OverCall) -> LogicalType {
+    match call {
+        OverCall::Aggregate { call, .. } => call.ty.clone(),
+        OverCall::RowNumber | OverCall::Rank | OverCall::DenseRank => TypeKind::BigInt.not_null(),
+        OverCall::Offset { ty, .. } => ty.clone(),
+    }
 }
 
 fn map_keys(keys: &[Vec<usize>], f: impl Fn(usize) -> Option<usize>) -> Vec<Vec<usize>> {

@@ -7,7 +7,7 @@ use arrow::compute::kernels::cmp;
 use rheos_core::error::Result;
 
 /// For each row whether any column differs between `old` and `new`. NULL equals NULL, NaN equals NaN.
-pub(super) fn rows_that_differ(old: &[ArrayRef], new: &[ArrayRef], rows: usize) -> Result<Vec<bool>> {
+pub(crate) fn rows_that_differ(old: &[ArrayRef], new: &[ArrayRef], rows: usize) -> Result<Vec<bool>> {
     let mut differs = vec![false; rows];
     let mut equal_rows = rows;
     for (old, new) in old.iter().zip(new) {
@@ -28,7 +28,7 @@ pub(super) fn rows_that_differ(old: &[ArrayRef], new: &[ArrayRef], rows: usize) 
 }
 
 /// The columns made of row `picks[i].1` of `old` (where `picks[i].0` is 0) or of `new` (1). Without `old` all are of `new`.
-pub(super) fn pick(old: Option<&[ArrayRef]>, new: &[ArrayRef], picks: &[(usize, usize)]) -> Result<Vec<ArrayRef>> {
+pub(crate) fn pick(old: Option<&[ArrayRef]>, new: &[ArrayRef], picks: &[(usize, usize)]) -> Result<Vec<ArrayRef>> {
     if picks.iter().all(|(source, _)| *source == 1) {
         if new.first().is_some_and(|n| n.len() == picks.len()) {
             // Every group once, in order.

@@ -1,0 +1,442 @@
+//! Window functions over event time: a row waits until the watermark has passed it, and then comes out with its values, once.
+//!
+//! State: the rows that wait; the accumulators of unbounded frames for each partition; and of the rows put out, those that a
+//! bounded frame or LAG may still look at. A partition of which nothing but that is needed is forgotten when event time has gone
+//! past the longest frame.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, BooleanArray, Int64Array, UInt64Array, new_empty_array};
+use arrow::datatypes::{DataType, Int64Type, SchemaRef, UInt64Type};
+use rheos_core::batch::{Batch, ColumnBatch};
+use rheos_core::collector::Collector;
+use rheos_core::error::{Error, Result};
+use rheos_core::metrics::OperatorMetrics;
+use rheos_core::operator::{Operator, OperatorContext, Progress};
+use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_core::time::{MIN_WATERMARK, TimestampMs};
+use rheos_state::{KeyedTable, Slot, SlotColumns};
+
+use super::frames::{Frames, Member, Sequence, Work};
+use crate::records;
+use crate::row_store::{NO_ROW, RowStore, take_rows};
+use crate::row_time::{RowTimes, restore_watermark, save_watermark};
+use crate::spec::{Frame, OverCall, OverSpec};
+
+const ROWS: &str = "rows";
+const PARTITIONS: &str = "partitions";
+
+pub(super) struct InTime {
+    spec: OverSpec,
+    time: usize,
+    types: Vec<DataType>,
+    output: SchemaRef,
+    /// The columns that the calls read.
+    read: Vec<usize>,
+    partitions: KeyedTable<Partitions>,
+    rows: RowStore,
+    /// By row slot: its partition, and when it arrived.
+    partition_of: Vec<Slot>,
+    arrivals: Vec<u64>,
+    next_arrival: u64,
+    /// By row slot: whether it was put out.
+    is_out: Vec<bool>,
+    /// The rows that wait, by time.
+    waiting: BTreeMap<TimestampMs, Vec<u32>>,
+    /// For how long a partition without new rows is kept; `None`: for ever.
+    kept_for_ms: Option<i64>,
+    /// Partitions by when they may be forgotten, unless rows came meanwhile.
+    expiring: BTreeMap<TimestampMs, Vec<Slot>>,
+    /// By partition slot, between calls all [`NO_ROW`]: its position in the work at hand.
+    position_of: Vec<u32>,
+    watermark: TimestampMs,
+    key_group_count: u32,
+    metrics: Arc<OperatorMetrics>,
+}
+
+/// What is kept of each partition.
+struct Partitions {
+    frames: Frames,
+    /// The time of the last row put out.
+    last_ms: Vec<i64>,
+    /// The rows put out that are still needed, in order; while work is planned, those that come out too.
+    kept: Vec<VecDeque<Member>>,
+    /// For each partition and frame the first row of `kept` that is counted.
+    starts: Vec<u32>,
+}
+
+impl Partitions {
+    fn starts_of(&mut self, slot: Slot) -> &mut [u32] {
+        let frames = self.frames.len();
+        &mut self.starts[slot as usize * frames..][..frames]
+    }
+}
+
+impl SlotColumns for Partitions {
+    fn types(&self) -> Vec<DataType> {
+        std::iter::once(DataType::Int64).chain(self.frames.types()).collect()
+    }
+
+    fn grow(&mut self, bound: usize) {
+        self.frames.grow(bound);
+        self.last_ms.resize(bound, i64::MIN);
+        self.kept.resize_with(bound, VecDeque::new);
+        self.starts.resize(bound * self.frames.len(), 0);
+    }
+
+    fn save(&self, slots: &[Slot]) -> Result<Vec<ArrayRef>> {
+        let last: ArrayRef = Arc::new(Int64Array::from_iter_values(slots.iter().map(|s| self.last_ms[*s as usize])));
+        Ok(std::iter::once(last).chain(self.frames.save(slots)?).collect())
+    }
+
+    fn load(&mut self, slots: &[Slot], columns: &[ArrayRef]) -> Result<()> {
+        slots.iter().zip(columns[0].as_primitive::<Int64Type>().values()).for_each(|(s, last)| self.last_ms[*s as usize] = *last);
+        self.frames.load(slots, &columns[1..])
+    }
+
+    fn clear(&mut self, slots: &[Slot]) {
+        self.frames.clear(slots);
+        for slot in slots {
+            self.last_ms[*slot as usize] = i64::MIN;
+            self.kept[*slot as usize].clear();
+            self.starts_of(*slot).fill(0);
+        }
+    }
+}
+
+impl InTime {
+    pub(super) fn new(spec: OverSpec) -> Result<Self> {
+        let time = spec.time.ok_or_else(|| Error::bug("window functions over event time without a time"))?;
+        let types: Vec<DataType> = spec.input.to_arrow().fields().iter().map(|f| f.data_type().clone()).collect();
+        let key_types: Vec<DataType> = spec.partition.iter().map(|k| types[*k].clone()).collect();
+        let frames = Frames::new(&spec.calls)?;
+        let read = frames.columns_read();
+        let partitions = Partitions { frames, last_ms: Vec::new(), kept: Vec::new(), starts: Vec::new() };
+        let reach_ms = |call: &OverCall| match call {
+            OverCall::Aggregate { frame: Frame::Range { preceding_ms }, .. } => *preceding_ms,
+            _ => None,
+        };
+        Ok(InTime {
+            kept_for_ms: spec.calls.iter().map(reach_ms).collect::<Option<Vec<_>>>().and_then(|ms| ms.into_iter().max()),
+            time,
+            read,
+            partitions: KeyedTable::new(&key_types, 0, partitions)?,
+            rows: RowStore::new(types.clone()),
+            types,
+            output: spec.output.to_arrow(),
+            partition_of: Vec::new(),
+            arrivals: Vec::new(),
+            next_arrival: 0,
+            is_out: Vec::new(),
+            waiting: BTreeMap::new(),
+            expiring: BTreeMap::new(),
+            position_of: Vec::new(),
+            watermark: MIN_WATERMARK,
+            key_group_count: 1,
+            metrics: Arc::default(),
+            spec,
+        })
+    }
+
+    /// Keeps rows of partitions `slots` that arrived at these points.
+    fn keep(&mut self, columns: &[ArrayRef], slots: &[Slot], arrivals: impl Iterator<Item = u64>) -> Result<Vec<u32>> {
+        let mut rows = Vec::with_capacity(slots.len());
+        self.rows.append(columns, slots.len(), &mut rows)?;
+        let bound = self.rows.slot_bound();
+        self.partition_of.resize(bound, 0);
+        self.arrivals.resize(bound, 0);
+        self.is_out.resize(bound, false);
+        for ((row, slot), arrival) in rows.iter().zip(slots).zip(arrivals) {
+            self.partition_of[*row as usize] = *slot;
+            self.arrivals[*row as usize] = arrival;
+            self.is_out[*row as usize] = false;
+        }
+        Ok(rows)
+    }
+
+    /// Whether a row of this partition and time came too late to be put in its place.
+    fn is_late(&self, slot: Slot, time: TimestampMs) -> bool {
+        match self.kept_for_ms {
+            // What a bounded frame needs is still there, as long as nothing later came out.
+            Some(_) => time <= self.partitions.values.last_ms[slot as usize],
+            None => time <= self.watermark || time <= self.partitions.values.last_ms[slot as usize],
+        }
+    }
+
+    /// Takes the next rows that are due, about `room` of them, in order.
+    fn due(&mut self, room: usize) -> Vec<Member> {
+        let mut due = Vec::new();
+        while due.len() < room
+            && let Some(entry) = self.waiting.first_entry().filter(|e| *e.key() <= self.watermark)
+        {
+            let time = *entry.key();
+            due.extend(entry.remove().into_iter().map(|row| (time, row)));
+        }
+        due
+    }
+
+    /// Puts out rows that are due.
+    fn put_out(&mut self, due: &[Member], out: &mut Collector) -> Result<()> {
+        self.position_of.resize(self.partitions.index().slot_bound(), NO_ROW);
+        let mut touched: Vec<Slot> = Vec::new();
+        let mut done: Vec<usize> = Vec::new();
+        let values = &mut self.partitions.values;
+        for (time, row) in due {
+            let slot = self.partition_of[*row as usize];
+            if self.position_of[slot as usize] == NO_ROW {
+                self.position_of[slot as usize] = touched.len() as u32;
+                touched.push(slot);
+                done.push(values.kept[slot as usize].len());
+            }
+            values.kept[slot as usize].push_back((*time, *row));
+            values.last_ms[slot as usize] = *time;
+            self.is_out[*row as usize] = true;
+            self.rows.touch(*row);
+        }
+        touched.iter().for_each(|slot| self.position_of[*slot as usize] = NO_ROW);
+        self.partitions.touch(&touched);
+
+        let mut starts: Vec<u32> = Vec::with_capacity(touched.len() * self.partitions.values.frames.len());
+        touched.iter().for_each(|slot| starts.extend_from_slice(self.partitions.values.starts_of(*slot)));
+        let Partitions { frames, kept, .. } = &mut self.partitions.values;
+        let width = frames.len();
+        let mut rest = starts.as_mut_slice();
+        let mut sequences: Vec<Sequence<'_>> = Vec::with_capacity(touched.len());
+        for (slot, done) in touched.iter().zip(&done) {
+            let (mine, others) = rest.split_at_mut(width);
+            rest = others;
+            sequences.push(Sequence { slot: *slot, rows: &kept[*slot as usize], done: *done, starts: mine });
+        }
+        let work = frames.plan(&mut sequences);
+        drop(sequences);
+        let (results, new_rows) = execute(frames, work, &mut self.rows, &self.read)?;
+        for (i, slot) in touched.iter().enumerate() {
+            self.partitions.values.starts_of(*slot).copy_from_slice(&starts[i * width..][..width]);
+        }
+
+        // From the order of partitions to that of time.
+        let mut position = vec![0u32; self.rows.slot_bound()];
+        new_rows.iter().enumerate().for_each(|(i, row)| position[*row as usize] = i as u32);
+        let order: Vec<u32> = due.iter().map(|(_, row)| position[*row as usize]).collect();
+        let mut columns = self.rows.gather_all(&due.iter().map(|(_, row)| *row).collect::<Vec<_>>())?;
+        columns.extend(take_rows(&results, &order)?);
+        out.emit(ColumnBatch::inserts(records(&self.output, columns, due.len())?));
+        touched.iter().for_each(|slot| self.trim(*slot));
+        self.rows.settle()
+    }
+
+    /// Gives up the rows of a partition that nothing looks at any more.
+    fn trim(&mut self, slot: Slot) {
+        let values = &mut self.partitions.values;
+        let frames = values.frames.len();
+        let starts = &mut values.starts[slot as usize * frames..][..frames];
+        let kept = &mut values.kept[slot as usize];
+        let gone = values.frames.first_needed(kept.len(), starts);
+        kept.drain(..gone).for_each(|(_, row)| self.rows.remove(row));
+        starts.iter_mut().for_each(|start| *start = start.saturating_sub(gone as u32));
+        if let Some(ms) = self.kept_for_ms {
+            let last = values.last_ms[slot as usize];
+            self.expiring.entry(last.saturating_add(ms)).or_default().push(slot);
+        }
+    }
+
+    /// Forgets the partitions whose rows are in no frame any more.
+    fn expire(&mut self) -> Result<()> {
+        let Some(ms) = self.kept_for_ms else { return Ok(()) };
+        let waiting: std::collections::HashSet<Slot> = match self.expiring.first_key_value() {
+            Some((at, _)) if *at < self.watermark => {
+                self.waiting.values().flatten().map(|row| self.partition_of[*row as usize]).collect()
+            }
+            _ => return Ok(()),
+        };
+        while let Some(entry) = self.expiring.first_entry().filter(|e| *e.key() < self.watermark) {
+            let mut gone = entry.remove();
+            gone.sort_unstable();
+            gone.dedup();
+            let values = &self.partitions.values;
+            let is_gone = |slot: &Slot| {
+                let last = values.last_ms.get(*slot as usize).copied().unwrap_or(i64::MIN);
+                last > i64::MIN && last.saturating_add(ms) < self.watermark
+            };
+            gone.retain(is_gone);
+            // Rows that came and wait need the partition, and find it in order again when they come out.
+            gone.retain(|slot| !waiting.contains(slot));
+            for slot in &gone {
+                let kept = std::mem::take(&mut self.partitions.values.kept[*slot as usize]);
+                kept.into_iter().for_each(|(_, row)| self.rows.remove(row));
+            }
+            self.partitions.remove(&gone);
+        }
+        self.rows.settle()
+    }
+
+    fn report(&self) {
+        self.metrics.state_rows.set((self.rows.len() + self.partitions.index().len()) as i64);
+    }
+}
+
+/// Computes the values of the new rows; returns them with the rows that they are of.
+fn execute(frames: &mut Frames, mut work: Work, store: &mut RowStore, read: &[usize]) -> Result<(Vec<ArrayRef>, Vec<u32>)> {
+    let new_rows = work.new_rows.clone();
+    let mut position = vec![NO_ROW; store.slot_bound()];
+    let mut needed = Vec::new();
+    work.renumber(|row| {
+        let at = &mut position[row as usize];
+        if *at == NO_ROW {
+            *at = needed.len() as u32;
+            needed.push(row);
+        }
+        *at
+    });
+    let columns = sparse(store, read, &needed)?;
+    Ok((frames.execute(work, &columns)?, new_rows))
+}
+
+/// All columns of a store by position, of which only those in `read` have the rows; the others are empty.
+fn sparse(store: &mut RowStore, read: &[usize], rows: &[u32]) -> Result<Vec<ArrayRef>> {
+    let mut columns: Vec<ArrayRef> = vec![new_empty_array(&DataType::Null); store.width()];
+    for (at, column) in read.iter().zip(store.gather(read, rows)?) {
+        columns[*at] = column;
+    }
+    Ok(columns)
+}
+
+impl Operator for InTime {
+    fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
+        self.key_group_count = context.subtask.key_group_count;
+        self.metrics = context.metrics;
+        let Some(restored) = restored else { return Ok(()) };
+        self.partitions.restore(PARTITIONS, &restored)?;
+        self.restore_rows(&restored)?;
+        self.watermark = restore_watermark(&restored)?;
+        self.report();
+        Ok(())
+    }
+
+    fn batch(&mut self, _: usize, batch: Batch, _: &mut Collector) -> Result<Progress> {
+        let batch = batch.into_columns()?;
+        if batch.kinds().is_some() {
+            return Err(Error::bug("window functions over event time of an input that takes rows back"));
+        }
+        let keys: Vec<&ArrayRef> = self.spec.partition.iter().map(|k| batch.column(*k)).collect();
+        let (mut slots, mut new_rows) = (Vec::new(), Vec::new());
+        self.partitions.resolve(&keys, batch.num_rows(), &mut slots, &mut new_rows)?;
+        let times = RowTimes::of(batch.column(self.time))?;
+        let (mut taken, mut taken_slots, mut taken_times, mut unused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (row, slot) in slots.iter().enumerate() {
+            match times.get_ms(row) {
+                Some(time) if !self.is_late(*slot, time) => {
+                    taken.push(row as u32);
+                    taken_slots.push(*slot);
+                    taken_times.push(time);
+                }
+                Some(_) => self.metrics.late_rows.add(1),
+                None => self.metrics.bad_records.add(1),
+            }
+        }
+        // A partition of which only late rows came is no partition.
+        if taken.len() < slots.len() {
+            unused.extend(new_rows.iter().map(|row| slots[*row as usize]).filter(|slot| !taken_slots.contains(slot)));
+            self.partitions.remove(&unused);
+        }
+        let arrivals = self.next_arrival..;
+        self.next_arrival += taken.len() as u64;
+        let rows = self.keep(&take_rows(batch.columns(), &taken)?, &taken_slots, arrivals)?;
+        for (row, time) in rows.into_iter().zip(taken_times) {
+            self.waiting.entry(time).or_default().push(row);
+        }
+        self.rows.settle()?;
+        self.report();
+        Ok(Progress::Done)
+    }
+
+    fn watermark(&mut self, at: TimestampMs, out: &mut Collector) -> Result<Progress> {
+        // After a restore the inputs may begin behind what was seen.
+        self.watermark = self.watermark.max(at);
+        self.resume(out)
+    }
+
+    fn resume(&mut self, out: &mut Collector) -> Result<Progress> {
+        loop {
+            if out.is_full() {
+                return Ok(Progress::More);
+            }
+            let due = self.due(out.room());
+            if due.is_empty() {
+                self.expire()?;
+                self.report();
+                return Ok(Progress::Done);
+            }
+            self.put_out(&due, out)?;
+        }
+    }
+
+    fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot> {
+        let mut taken = OperatorSnapshot::new();
+        self.partitions.snapshot(PARTITIONS, mode, self.key_group_count, &mut taken)?;
+        let (arrivals, is_out) = (&self.arrivals, &self.is_out);
+        let beside = |rows: &[u32]| -> Vec<ArrayRef> {
+            vec![
+                Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| arrivals[*row as usize]))),
+                Arc::new(rows.iter().map(|row| Some(is_out[*row as usize])).collect::<BooleanArray>()),
+            ]
+        };
+        self.rows.snapshot(ROWS, &self.spec.partition, &beside, mode, self.key_group_count, &mut taken)?;
+        save_watermark(self.watermark, &mut taken);
+        Ok(taken)
+    }
+}
+
+impl InTime {
+    fn restore_rows(&mut self, restored: &OperatorSnapshot) -> Result<()> {
+        let width = self.types.len();
+        let mut types = self.types.clone();
+        types.extend([DataType::UInt64, DataType::Boolean]);
+        let mut out: Vec<(TimestampMs, u64, u32)> = Vec::new();
+        let mut waiting: Vec<(TimestampMs, u64, u32)> = Vec::new();
+        for batch in restored.rows(ROWS, &types)? {
+            let columns = &batch.columns()[..width];
+            let keys: Vec<&ArrayRef> = self.spec.partition.iter().map(|k| &columns[*k]).collect();
+            let (mut slots, mut new_rows) = (Vec::new(), Vec::new());
+            self.partitions.resolve(&keys, batch.num_rows(), &mut slots, &mut new_rows)?;
+            let arrivals = batch.column(width).as_primitive::<UInt64Type>().values();
+            let was_out = batch.column(width + 1).as_boolean();
+            let rows = self.keep(columns, &slots, arrivals.iter().copied())?;
+            let times = RowTimes::of(&columns[self.time])?;
+            for (i, row) in rows.into_iter().enumerate() {
+                let time = times.get_ms(i).ok_or_else(|| Error::corrupt("a row without its time"))?;
+                self.next_arrival = self.next_arrival.max(arrivals[i] + 1);
+                self.is_out[row as usize] = was_out.value(i);
+                if was_out.value(i) { &mut out } else { &mut waiting }.push((time, arrivals[i], row));
+            }
+        }
+        waiting.sort_unstable();
+        for (time, _, row) in waiting {
+            self.waiting.entry(time).or_default().push(row);
+        }
+        out.sort_unstable();
+        for (time, _, row) in &out {
+            let slot = self.partition_of[*row as usize];
+            self.partitions.values.kept[slot as usize].push_back((*time, *row));
+        }
+        // Bounded frames are counted anew from the rows that they are over.
+        let all: Vec<u32> = out.iter().map(|(.., row)| *row).collect();
+        let mut position = vec![NO_ROW; self.rows.slot_bound()];
+        all.iter().enumerate().for_each(|(i, row)| position[*row as usize] = i as u32);
+        let columns = sparse(&mut self.rows, &self.read, &all)?;
+        let Partitions { frames, kept, starts, last_ms } = &mut self.partitions.values;
+        let numbered: Vec<(Slot, VecDeque<Member>)> = (0..kept.len())
+            .filter(|slot| !kept[*slot].is_empty())
+            .map(|slot| (slot as Slot, kept[slot].iter().map(|(time, row)| (*time, position[*row as usize])).collect()))
+            .collect();
+        for (slot, rows) in &numbered {
+            let mine = &mut starts[*slot as usize * frames.len()..][..frames.len()];
+            frames.refill(&mut [Sequence { slot: *slot, rows, done: rows.len(), starts: mine }], &columns)?;
+            if let Some(ms) = self.kept_for_ms {
+                self.expiring.entry(last_ms[*slot as usize].saturating_add(ms)).or_default().push(*slot);
+            }
+        }
+        self.rows.settle()
+    }
+}

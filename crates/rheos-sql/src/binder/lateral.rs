@@ -1,0 +1,141 @@
+//! Relations in FROM that depend on those to their left: LATERAL subqueries and UNNEST.
+
+use sqlparser::ast::{Expr as Ast, Ident, JoinConstraint, TableAlias, TableFactor};
+
+use rheos_core::types::{LogicalType, TypeKind};
+use rheos_expr::{Expr, Literal};
+use rheos_operators::spec::{JoinKind, Unnesting};
+
+use super::Binder;
+use super::decorrelate::{decorrelate, is_correlated};
+use super::expr::ExprBinder;
+use super::from::aliased;
+use super::query::and_all;
+use super::scope::Scope;
+use crate::error::{SqlError, SqlResult};
+use crate::plan::{Column, JoinScope, Plan};
+
+/// Whether a relation may depend on those to its left.
+pub(super) fn is_lateral(factor: &TableFactor) -> bool {
+    matches!(factor, TableFactor::UNNEST { .. } | TableFactor::Derived { lateral: true, .. })
+}
+
+impl Binder<'_> {
+    /// Joins a relation that depends on those to its left.
+    pub(super) fn bind_lateral<'p>(
+        &mut self,
+        (left, left_scope): (Plan, Scope<'p>),
+        factor: &TableFactor,
+        kind: JoinKind,
+        constraint: &JoinConstraint,
+    ) -> SqlResult<(Plan, Scope<'p>)> {
+        if !matches!(kind, JoinKind::Inner | JoinKind::Left) {
+            return Err(SqlError::unsupported(factor, "a RIGHT or FULL join of a relation that depends on its left side"));
+        }
+        let (mut plan, right_scope, applied) = match factor {
+            TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_ordinality, .. } => {
+                let [collection] = array_exprs.as_slice() else {
+                    return Err(SqlError::unsupported(factor, "UNNEST of several collections"));
+                };
+                let outer = kind == JoinKind::Left;
+                let plan = unnest(left, &left_scope, collection, outer, *with_ordinality, alias.as_ref())?;
+                let elements = plan.columns[left_scope.columns.len()..].to_vec();
+                (plan, elements_scope(elements, alias.as_ref()), false)
+            }
+            TableFactor::Derived { subquery, alias, sample: None, .. } => {
+                let right = self.bind_query(subquery, Some(&left_scope))?;
+                let (right, right_scope) = aliased(right, alias.as_ref(), None)?;
+                let condition = on(&left_scope.clone().join(right_scope.clone()), constraint)?;
+                (lateral_join(left, right, kind, condition)?, right_scope, true)
+            }
+            other => return Err(SqlError::unsupported(other, "this form of a relation that depends on its left side")),
+        };
+        let scope = left_scope.join(right_scope);
+        if !applied && let Some(condition) = on(&scope, constraint)? {
+            if kind == JoinKind::Left {
+                return Err(SqlError::unsupported(factor, "LEFT JOIN UNNEST with a condition other than TRUE"));
+            }
+            plan = Plan::filter(plan, condition);
+        }
+        Ok((plan, scope))
+    }
+}
+
+/// The condition of ON; `None` where there is none, or it is TRUE.
+fn on(scope: &Scope<'_>, constraint: &JoinConstraint) -> SqlResult<Option<Expr>> {
+    let condition = match constraint {
+        JoinConstraint::None => return Ok(None),
+        JoinConstraint::On(ast) => ExprBinder::plain(scope, "ON").condition(ast)?,
+        _ => return Err(SqlError::new("USING and NATURAL are not supported with a relation that depends on its left side")),
+    };
+    Ok((!matches!(condition, Expr::Literal { value: Literal::Bool(true), .. })).then_some(condition))
+}
+
+/// The join of a plan with a subquery that may speak of it; `condition` is over the columns of both.
+fn lateral_join(left: Plan, right: Plan, kind: JoinKind, condition: Option<Expr>) -> SqlResult<Plan> {
+    if !is_correlated(&right) {
+        return Ok(Plan::join(left, right, kind, (vec![], vec![]), condition, JoinScope::Unbounded));
+    }
+    let freed = decorrelate(right, &left)?;
+    let condition = and_all(condition.into_iter().chain(freed.condition(&left)?).collect())?;
+    let shown = left.columns.len() + freed.width();
+    let joined = Plan::join(left, freed.plan, kind, (vec![], vec![]), condition, JoinScope::Unbounded);
+    let projections = (0..shown).map(|c| joined.column(c)).collect();
+    let names = joined.names()[..shown].to_vec();
+    Ok(Plan::calc(joined, None, projections, names))
+}
+
+/// The left plan with the elements of a collection.
+fn unnest(
+    left: Plan,
+    scope: &Scope<'_>,
+    collection: &Ast,
+    outer: bool,
+    ordinality: bool,
+    alias: Option<&TableAlias>,
+) -> SqlResult<Plan> {
+    let bound = ExprBinder::plain(scope, "UNNEST").bind(collection)?;
+    let mut elements = element_columns(bound.ty()).ok_or_else(|| {
+        SqlError::at(collection, format!("UNNEST takes an ARRAY, MAP or MULTISET, not {}", bound.ty().kind))
+    })?;
+    if ordinality {
+        elements.push(Column { name: "ORDINALITY".into(), ty: TypeKind::Int.not_null(), row_time: false });
+    }
+    let names: Vec<Ident> = alias.map(|a| a.columns.iter().map(|c| c.name.clone()).collect()).unwrap_or_default();
+    if !names.is_empty() && names.len() != elements.len() {
+        let message = format!("the alias names {} columns, UNNEST gives {}", names.len(), elements.len());
+        return Err(SqlError::new(message).or_at(names[0].span));
+    }
+    elements.iter_mut().zip(&names).for_each(|(element, name)| element.name.clone_from(&name.value));
+    elements.iter_mut().for_each(|e| e.ty.nullable |= outer);
+    let counted = matches!(bound.ty().kind, TypeKind::Multiset(_));
+    let at = left.columns.len();
+    let (projections, names) =
+        (left.all_columns().into_iter().chain([bound]).collect(), left.names().into_iter().chain(["$collection".into()]).collect());
+    let prepared = Plan::calc(left, None, projections, names);
+    let unnested = Plan::unnest(prepared, Unnesting::Elements { column: at, counted, outer, ordinality }, elements);
+    let shown: Vec<usize> = (0..at).chain(at + 1..unnested.columns.len()).collect();
+    let projections = shown.iter().map(|c| unnested.column(*c)).collect();
+    let names = shown.iter().map(|c| unnested.columns[*c].name.clone()).collect();
+    Ok(Plan::calc(unnested, None, projections, names))
+}
+
+/// The columns that the elements of a collection make.
+fn element_columns(ty: &LogicalType) -> Option<Vec<Column>> {
+    let column = |name: &str, ty: &LogicalType| Column { name: name.into(), ty: ty.clone(), row_time: false };
+    Some(match &ty.kind {
+        TypeKind::Array(element) | TypeKind::Multiset(element) => match &element.kind {
+            TypeKind::Row(fields) => fields
+                .iter()
+                .map(|f| column(&f.name, &f.ty.clone().with_nullable(f.ty.nullable || element.nullable)))
+                .collect(),
+            _ => vec![column("f0", element)],
+        },
+        TypeKind::Map(key, value) => vec![column("KEY", key), column("VALUE", value)],
+        _ => return None,
+    })
+}
+
+fn elements_scope<'p>(elements: Vec<Column>, alias: Option<&TableAlias>) -> Scope<'p> {
+    Scope::of_columns(elements, alias.map(|a| a.name.value.clone()))
+}
