@@ -205,6 +205,8 @@ impl<'a> Lowering<'a> {
                     let error = SqlError::new("FOR SYSTEM_TIME AS OF needs equality with the whole primary key of the versioned table");
                     return Err(error.hint(Some("compare each column of its PRIMARY KEY with '='".into())));
                 }
+                let all_versions = if versions { versions_of(right) } else { None };
+                let right = all_versions.as_ref().unwrap_or(right);
                 let (l, r) = (self.lower(left, true)?, self.lower(right, !versions)?);
                 let side = |p: &Plan, keys: &[usize]| JoinSide {
                     schema: p.schema(),
@@ -412,6 +414,18 @@ impl<'a> Lowering<'a> {
 
 fn to_value<T: serde::Serialize>(spec: &T) -> SqlResult<Value> {
     serde_json::to_value(spec).map_err(|e| SqlError::new(format!("an operator's specification cannot be written: {e}")))
+}
+
+/// The rows that a deduplication to the last of each key chooses from: each of them is a version. The deduplication itself puts out one
+/// change for a key and batch, which tells too little of the past.
+fn versions_of(plan: &Plan) -> Option<Plan> {
+    match &plan.rel {
+        Rel::Rank { input, strategy: RankStrategy::Deduplicate { keep_last: true, .. }, rank_column: false, .. } => Some((**input).clone()),
+        Rel::Calc { input, condition: None, projections } => {
+            Some(Plan::calc(versions_of(input)?, None, projections.clone(), plan.names()))
+        }
+        _ => None,
+    }
 }
 
 /// The operator furthest up the stream whose rows are taken back though its inputs' are not.

@@ -1,10 +1,11 @@
 //! Window functions over event time: a row waits until the watermark has passed it, and then comes out with its values, once.
 //!
 //! State: the rows that wait; the accumulators of unbounded frames for each partition; and of the rows put out, those that a
-//! bounded frame or LAG may still look at. A partition of which nothing but that is needed is forgotten when event time has gone
-//! past the longest frame.
+//! bounded frame or LAG may still look at. Where all frames are bounded in time, a partition is forgotten one and a half times the
+//! longest frame after its last row; until then, as in Apache Flink, a row counts as late where something later of its partition
+//! has come out, or its forgetting was due, and not by the watermark alone.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, BooleanArray, Int64Array, UInt64Array, new_empty_array};
@@ -44,10 +45,12 @@ pub(super) struct InTime {
     is_out: Vec<bool>,
     /// The rows that wait, by time.
     waiting: BTreeMap<TimestampMs, Vec<u32>>,
-    /// For how long a partition without new rows is kept; `None`: for ever.
-    kept_for_ms: Option<i64>,
-    /// Partitions by when they may be forgotten, unless rows came meanwhile.
-    expiring: BTreeMap<TimestampMs, Vec<Slot>>,
+    /// The longest frame, where all are bounded in time: partitions are forgotten then.
+    reach_ms: Option<i64>,
+    /// Whether something counts all rows of a partition, so that a row may not come behind the watermark.
+    counts_all: bool,
+    /// Partitions by when they are to be forgotten, unless rows came meanwhile.
+    expiring: BTreeMap<TimestampMs, Vec<(Slot, u32)>>,
     /// By partition slot, between calls all [`NO_ROW`]: its position in the work at hand.
     position_of: Vec<u32>,
     watermark: TimestampMs,
@@ -58,8 +61,12 @@ pub(super) struct InTime {
 /// What is kept of each partition.
 struct Partitions {
     frames: Frames,
-    /// The time of the last row put out.
+    /// Rows up to this time are late.
     last_ms: Vec<i64>,
+    /// When it is to be forgotten.
+    expires_ms: Vec<i64>,
+    /// How many partitions the slot has had before.
+    lives: Vec<u32>,
     /// The rows put out that are still needed, in order; while work is planned, those that come out too.
     kept: Vec<VecDeque<Member>>,
     /// For each partition and frame the first row of `kept` that is counted.
@@ -75,30 +82,36 @@ impl Partitions {
 
 impl SlotColumns for Partitions {
     fn types(&self) -> Vec<DataType> {
-        std::iter::once(DataType::Int64).chain(self.frames.types()).collect()
+        [DataType::Int64, DataType::Int64].into_iter().chain(self.frames.types()).collect()
     }
 
     fn grow(&mut self, bound: usize) {
         self.frames.grow(bound);
         self.last_ms.resize(bound, i64::MIN);
+        self.expires_ms.resize(bound, i64::MIN);
+        self.lives.resize(bound, 0);
         self.kept.resize_with(bound, VecDeque::new);
         self.starts.resize(bound * self.frames.len(), 0);
     }
 
     fn save(&self, slots: &[Slot]) -> Result<Vec<ArrayRef>> {
-        let last: ArrayRef = Arc::new(Int64Array::from_iter_values(slots.iter().map(|s| self.last_ms[*s as usize])));
-        Ok(std::iter::once(last).chain(self.frames.save(slots)?).collect())
+        let of = |times: &[i64]| Arc::new(Int64Array::from_iter_values(slots.iter().map(|s| times[*s as usize]))) as ArrayRef;
+        Ok([of(&self.last_ms), of(&self.expires_ms)].into_iter().chain(self.frames.save(slots)?).collect())
     }
 
     fn load(&mut self, slots: &[Slot], columns: &[ArrayRef]) -> Result<()> {
-        slots.iter().zip(columns[0].as_primitive::<Int64Type>().values()).for_each(|(s, last)| self.last_ms[*s as usize] = *last);
-        self.frames.load(slots, &columns[1..])
+        for (times, column) in [&mut self.last_ms, &mut self.expires_ms].into_iter().zip(columns) {
+            slots.iter().zip(column.as_primitive::<Int64Type>().values()).for_each(|(s, time)| times[*s as usize] = *time);
+        }
+        self.frames.load(slots, &columns[2..])
     }
 
     fn clear(&mut self, slots: &[Slot]) {
         self.frames.clear(slots);
         for slot in slots {
             self.last_ms[*slot as usize] = i64::MIN;
+            self.expires_ms[*slot as usize] = i64::MIN;
+            self.lives[*slot as usize] = self.lives[*slot as usize].wrapping_add(1);
             self.kept[*slot as usize].clear();
             self.starts_of(*slot).fill(0);
         }
@@ -112,13 +125,19 @@ impl InTime {
         let key_types: Vec<DataType> = spec.partition.iter().map(|k| types[*k].clone()).collect();
         let frames = Frames::new(&spec.calls)?;
         let read = frames.columns_read();
-        let partitions = Partitions { frames, last_ms: Vec::new(), kept: Vec::new(), starts: Vec::new() };
+        let partitions = Partitions { frames, last_ms: Vec::new(), expires_ms: Vec::new(), lives: Vec::new(), kept: Vec::new(), starts: Vec::new() };
         let reach_ms = |call: &OverCall| match call {
             OverCall::Aggregate { frame: Frame::Range { preceding_ms }, .. } => *preceding_ms,
             _ => None,
         };
+        let counts_all = |call: &OverCall| match call {
+            OverCall::Aggregate { frame: Frame::Range { preceding_ms }, .. } => preceding_ms.is_none(),
+            OverCall::Aggregate { frame: Frame::Rows { preceding }, .. } => preceding.is_none(),
+            _ => true,
+        };
         Ok(InTime {
-            kept_for_ms: spec.calls.iter().map(reach_ms).collect::<Option<Vec<_>>>().and_then(|ms| ms.into_iter().max()),
+            reach_ms: spec.calls.iter().map(reach_ms).collect::<Option<Vec<_>>>().and_then(|ms| ms.into_iter().max()),
+            counts_all: spec.calls.iter().any(counts_all),
             time,
             read,
             partitions: KeyedTable::new(&key_types, 0, partitions)?,
@@ -157,11 +176,14 @@ impl InTime {
 
     /// Whether a row of this partition and time came too late to be put in its place.
     fn is_late(&self, slot: Slot, time: TimestampMs) -> bool {
-        match self.kept_for_ms {
-            // What a bounded frame needs is still there, as long as nothing later came out.
-            Some(_) => time <= self.partitions.values.last_ms[slot as usize],
-            None => time <= self.watermark || time <= self.partitions.values.last_ms[slot as usize],
-        }
+        (self.counts_all && time <= self.watermark) || time <= self.partitions.values.last_ms[slot as usize]
+    }
+
+    /// When a partition is to be forgotten whose last row is of this time; and when it may be, so that a row now and then does
+    /// not move the time on at once.
+    fn expiry(time: TimestampMs, reach_ms: i64) -> (TimestampMs, TimestampMs) {
+        let after = |ms: i64| time.saturating_add(ms).saturating_add(1);
+        (after(reach_ms), after(reach_ms.saturating_add(reach_ms / 2)))
     }
 
     /// Takes the next rows that are due, about `room` of them, in order.
@@ -190,7 +212,8 @@ impl InTime {
                 done.push(values.kept[slot as usize].len());
             }
             values.kept[slot as usize].push_back((*time, *row));
-            values.last_ms[slot as usize] = *time;
+            let last = &mut values.last_ms[slot as usize];
+            *last = (*last).max(*time);
             self.is_out[*row as usize] = true;
             self.rows.touch(*row);
         }
@@ -235,39 +258,37 @@ impl InTime {
         let gone = values.frames.first_needed(kept.len(), starts);
         kept.drain(..gone).for_each(|(_, row)| self.rows.remove(row));
         starts.iter_mut().for_each(|start| *start = start.saturating_sub(gone as u32));
-        if let Some(ms) = self.kept_for_ms {
-            let last = values.last_ms[slot as usize];
-            self.expiring.entry(last.saturating_add(ms)).or_default().push(slot);
-        }
     }
 
-    /// Forgets the partitions whose rows are in no frame any more.
+    /// Forgets the partitions whose time has come.
     fn expire(&mut self) -> Result<()> {
-        let Some(ms) = self.kept_for_ms else { return Ok(()) };
-        let waiting: std::collections::HashSet<Slot> = match self.expiring.first_key_value() {
-            Some((at, _)) if *at < self.watermark => {
-                self.waiting.values().flatten().map(|row| self.partition_of[*row as usize]).collect()
+        let mut gone: Vec<Slot> = Vec::new();
+        while let Some(entry) = self.expiring.first_entry().filter(|e| *e.key() <= self.watermark) {
+            let at = *entry.key();
+            for (slot, life) in entry.remove() {
+                // The slot may be another partition's by now.
+                if self.partitions.values.lives[slot as usize] != life {
+                    continue;
+                }
+                self.partitions.touch(&[slot]);
+                let values = &mut self.partitions.values;
+                let last = &mut values.last_ms[slot as usize];
+                *last = (*last).max(at);
+                if values.expires_ms[slot as usize] <= at {
+                    gone.push(slot);
+                }
             }
-            _ => return Ok(()),
-        };
-        while let Some(entry) = self.expiring.first_entry().filter(|e| *e.key() < self.watermark) {
-            let mut gone = entry.remove();
-            gone.sort_unstable();
-            gone.dedup();
-            let values = &self.partitions.values;
-            let is_gone = |slot: &Slot| {
-                let last = values.last_ms.get(*slot as usize).copied().unwrap_or(i64::MIN);
-                last > i64::MIN && last.saturating_add(ms) < self.watermark
-            };
-            gone.retain(is_gone);
-            // Rows that came and wait need the partition, and find it in order again when they come out.
-            gone.retain(|slot| !waiting.contains(slot));
-            for slot in &gone {
-                let kept = std::mem::take(&mut self.partitions.values.kept[*slot as usize]);
-                kept.into_iter().for_each(|(_, row)| self.rows.remove(row));
-            }
-            self.partitions.remove(&gone);
         }
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let waiting: HashSet<Slot> = self.waiting.values().flatten().map(|row| self.partition_of[*row as usize]).collect();
+        gone.retain(|slot| !waiting.contains(slot));
+        for slot in &gone {
+            let kept = std::mem::take(&mut self.partitions.values.kept[*slot as usize]);
+            kept.into_iter().for_each(|(_, row)| self.rows.remove(row));
+        }
+        self.partitions.remove(&gone);
         self.rows.settle()
     }
 
@@ -343,8 +364,17 @@ impl Operator for InTime {
         let arrivals = self.next_arrival..;
         self.next_arrival += taken.len() as u64;
         let rows = self.keep(&take_rows(batch.columns(), &taken)?, &taken_slots, arrivals)?;
-        for (row, time) in rows.into_iter().zip(taken_times) {
+        for ((row, time), slot) in rows.into_iter().zip(taken_times).zip(taken_slots) {
             self.waiting.entry(time).or_default().push(row);
+            if let Some(reach_ms) = self.reach_ms {
+                let (least, at) = Self::expiry(time, reach_ms);
+                let Partitions { expires_ms, lives, .. } = &mut self.partitions.values;
+                let expires = &mut expires_ms[slot as usize];
+                if *expires < least {
+                    *expires = at;
+                    self.expiring.entry(at).or_default().push((slot, lives[slot as usize]));
+                }
+            }
         }
         self.rows.settle()?;
         self.report();
@@ -425,7 +455,7 @@ impl InTime {
         let mut position = vec![NO_ROW; self.rows.slot_bound()];
         all.iter().enumerate().for_each(|(i, row)| position[*row as usize] = i as u32);
         let columns = sparse(&mut self.rows, &self.read, &all)?;
-        let Partitions { frames, kept, starts, last_ms } = &mut self.partitions.values;
+        let Partitions { frames, kept, starts, expires_ms, lives, .. } = &mut self.partitions.values;
         let numbered: Vec<(Slot, VecDeque<Member>)> = (0..kept.len())
             .filter(|slot| !kept[*slot].is_empty())
             .map(|slot| (slot as Slot, kept[slot].iter().map(|(time, row)| (*time, position[*row as usize])).collect()))
@@ -433,9 +463,9 @@ impl InTime {
         for (slot, rows) in &numbered {
             let mine = &mut starts[*slot as usize * frames.len()..][..frames.len()];
             frames.refill(&mut [Sequence { slot: *slot, rows, done: rows.len(), starts: mine }], &columns)?;
-            if let Some(ms) = self.kept_for_ms {
-                self.expiring.entry(last_ms[*slot as usize].saturating_add(ms)).or_default().push(*slot);
-            }
+        }
+        for (slot, at) in expires_ms.iter().enumerate().filter(|(_, at)| **at > i64::MIN) {
+            self.expiring.entry(*at).or_default().push((slot as Slot, lives[slot]));
         }
         self.rows.settle()
     }

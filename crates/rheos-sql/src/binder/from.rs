@@ -16,6 +16,7 @@ use super::query::and;
 use super::scope::Scope;
 use crate::catalog::{Relation, Table, simple_name};
 use crate::error::{SqlError, SqlResult};
+use crate::optimizer;
 use crate::plan::{JoinScope, Plan};
 use std::sync::Arc;
 
@@ -162,7 +163,10 @@ impl Binder<'_> {
         let (left, left_scope) = left;
         let (right, right_scope, join_scope) = match versioned(&join.relation) {
             Some((relation, time)) => {
-                let (right, right_scope) = self.bind_table_factor(&relation, outer)?;
+                let (mut right, right_scope) = self.bind_table_factor(&relation, outer)?;
+                if right.unique_keys.iter().all(Vec::is_empty) || !right.columns.iter().any(|c| c.row_time) {
+                    right = optimizer::recognise(right, self.registry)?;
+                }
                 let join_scope = temporal_scope(&join.relation, &left, &left_scope, time, &right, kind)?;
                 (right, right_scope, join_scope)
             }

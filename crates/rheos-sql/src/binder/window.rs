@@ -13,7 +13,8 @@ use super::expr::ExprBinder;
 use super::scope::Scope;
 use crate::error::{SqlError, SqlResult};
 use crate::parser::dialect;
-use crate::plan::Plan;
+use crate::optimizer;
+use crate::plan::{Column, Plan};
 use crate::suggest::did_you_mean;
 
 const FUNCTIONS: [(&str, &[&str], usize, &str); 4] = [
@@ -48,8 +49,12 @@ impl Binder<'_> {
             return Err(wrong(format!("{function} needs a table and a DESCRIPTOR")));
         };
 
-        let (plan, keys) = self.bind_window_data(data)?;
-        let time = descriptor(&plan, time).map_err(|e| e.hint(Some(format!("write {usage}"))))?;
+        let (mut plan, keys) = self.bind_window_data(data)?;
+        let (column, named) = descriptor(&plan, time).map_err(|e| e.hint(Some(format!("write {usage}"))))?;
+        if !plan.columns[column].row_time {
+            plan = optimizer::recognise(plan, self.registry)?;
+        }
+        let time = row_time(&plan, column, named).map_err(|e| e.hint(Some(format!("write {usage}"))))?;
         let interval = |parameter: &str| -> SqlResult<Option<i64>> {
             let Some(ast) = argument(parameter) else { return Ok(None) };
             match ExprBinder::plain(&Scope::default(), "a window's size").bind(ast)? {
@@ -137,8 +142,8 @@ fn by_parameter(list: &FunctionArgumentList, parameters: &[&str], required: usiz
     }
 }
 
-/// The column of `DESCRIPTOR(ts)`, which must be a row-time attribute.
-fn descriptor(plan: &Plan, ast: &Ast) -> SqlResult<usize> {
+/// The column of `DESCRIPTOR(ts)`.
+fn descriptor<'a>(plan: &Plan, ast: &'a Ast) -> SqlResult<(usize, &'a Ast)> {
     let name = match ast {
         Ast::Function(Function { name, args: FunctionArguments::List(list), .. })
             if name.to_string().eq_ignore_ascii_case("DESCRIPTOR") =>
@@ -151,11 +156,16 @@ fn descriptor(plan: &Plan, ast: &Ast) -> SqlResult<usize> {
         other => return Err(SqlError::at(other, "the time column is given as DESCRIPTOR(column)")),
     };
     let scope = Scope::of(plan, None);
-    let Expr::Column { index, ty } = ExprBinder::plain(&scope, "DESCRIPTOR").bind(name)? else {
-        return Err(SqlError::at(name, "DESCRIPTOR names a column"));
-    };
+    match ExprBinder::plain(&scope, "DESCRIPTOR").bind(name)? {
+        Expr::Column { index, .. } => Ok((index, name)),
+        _ => Err(SqlError::at(name, "DESCRIPTOR names a column")),
+    }
+}
+
+/// The column, which must be a row-time attribute.
+fn row_time(plan: &Plan, index: usize, at: &Ast) -> SqlResult<usize> {
     if !plan.columns[index].row_time {
-        let column = &plan.columns[index].name;
+        let Column { name: column, ty, .. } = &plan.columns[index];
         let message = format!("'{column}' ({}) is no row-time attribute: nothing says how far its time has come", ty.kind);
         let times: Vec<&str> = plan.columns.iter().filter(|c| c.row_time).map(|c| c.name.as_str()).collect();
         let hint = match times.as_slice() {
@@ -165,7 +175,7 @@ fn descriptor(plan: &Plan, ast: &Ast) -> SqlResult<usize> {
             [] => "a window needs a TIMESTAMP column with a WATERMARK in CREATE TABLE".into(),
             some => format!("there is {}", some.join(", ")),
         };
-        return Err(SqlError::at(name, message).hint(Some(hint)));
+        return Err(SqlError::at(at, message).hint(Some(hint)));
     }
     Ok(index)
 }

@@ -62,17 +62,7 @@ pub(super) fn extract_keys(plan: Plan) -> SqlResult<Plan> {
     let joined = Plan::join(left, right, kind, (left_keys, right_keys), residual, scope);
     let wanted: Vec<Expr> = (0..split).chain(split + added..split + added + right_width).map(|i| joined.column(i)).collect();
     let names = old.names();
-    Ok(renamed_keeping_time(&old, Plan::calc(joined, None, wanted, names)))
-}
-
-/// The names of `old`; the time attributes are what the join has made of them.
-fn renamed_keeping_time(old: &Plan, new: Plan) -> Plan {
-    let times: Vec<bool> = new.columns.iter().map(|c| c.row_time).collect();
-    let mut plan = renamed(old, new);
-    for (column, time) in plan.columns.iter_mut().zip(times) {
-        column.row_time = time;
-    }
-    plan
+    Ok(renamed(&old, Plan::calc(joined, None, wanted, names)))
 }
 
 /// One input, to which columns for computed keys can be added.

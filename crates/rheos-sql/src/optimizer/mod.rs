@@ -41,11 +41,23 @@ pub fn optimize(plan: Plan, registry: &Registry) -> SqlResult<Plan> {
     Ok(plan)
 }
 
-/// `new` under the names and time attributes of `old`, whose columns it has.
+/// What the optimizer knows of a plan that the binder does not: which joins are bounded in time, which ranks are deduplications, and
+/// so which columns are row times and keys. The same columns, nothing pruned.
+pub(crate) fn recognise(plan: Plan, registry: &Registry) -> SqlResult<Plan> {
+    let names = plan.names();
+    let plan = filters::push_down(calcs::merge(plan), registry)?;
+    let mut plan = joins::extract_keys(calcs::merge(plan))?;
+    for (column, name) in plan.columns.iter_mut().zip(names) {
+        column.name = name;
+    }
+    Ok(plan)
+}
+
+/// `new` under the names of `old`, whose columns it has. A row time of `old` stays one.
 fn renamed(old: &Plan, mut new: Plan) -> Plan {
     for (n, o) in new.columns.iter_mut().zip(&old.columns) {
         n.name.clone_from(&o.name);
-        n.row_time = o.row_time;
+        n.row_time |= o.row_time;
     }
     new
 }

@@ -1,6 +1,6 @@
 //! A plan's inputs: looked at, and replaced.
 
-use super::{Plan, Rel};
+use super::{Column, Plan, Rel};
 
 impl Plan {
     /// The inputs.
@@ -22,7 +22,8 @@ impl Plan {
         }
     }
 
-    /// The same plan over other inputs of the same columns; what is known of it is derived anew, names and types stay.
+    /// The same plan over other inputs of the same columns; what is known of it is derived anew, names and types stay, and so do row
+    /// times.
     pub fn map_inputs(self, mut f: impl FnMut(Plan) -> Plan) -> Plan {
         let old = self.columns.clone();
         let names = |from: usize, to: usize| old[from..to].iter().map(|c| c.name.clone()).collect::<Vec<_>>();
@@ -60,7 +61,10 @@ impl Plan {
             }
             Rel::Limit { input, offset, fetch } => Plan::limit(boxed(input), offset, fetch),
         };
-        plan.columns = old;
+        for (column, old) in plan.columns.iter_mut().zip(old) {
+            let row_time = column.row_time || old.row_time;
+            *column = Column { row_time, ..old };
+        }
         plan
     }
 }
