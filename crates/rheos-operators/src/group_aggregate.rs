@@ -22,8 +22,6 @@ use crate::aggregate::{Grouped, Rows};
 use crate::spec::GroupAggregateSpec;
 use crate::{difference, read_spec, records};
 
-
-
 /// Adds `group-aggregate`.
 pub(crate) fn register(registry: &mut Registry) {
     registry.add_operator("group-aggregate", |spec: &Value| Ok(Box::new(GroupAggregate::new(read_spec(spec)?)?)));

@@ -295,6 +295,8 @@ impl IntervalJoin {
 
     fn report(&self) {
         self.metrics.state_rows.set((self.sides[0].rows.len() + self.sides[1].rows.len()) as i64);
+        let next = |side: &Side| side.by_time.keys().next().map(|time| time.saturating_add(side.reach_ms));
+        self.metrics.next_close_ms.set(self.sides.iter().filter_map(next).min().unwrap_or(TimestampMs::MAX));
     }
 }
 

@@ -16,6 +16,7 @@ mod join;
 mod limit;
 mod over;
 mod pattern;
+mod processing_time;
 mod rank;
 mod row_store;
 mod row_time;
@@ -47,6 +48,7 @@ pub fn register(registry: &mut Registry) {
     limit::register(registry);
     over::register(registry);
     pattern::register(registry);
+    processing_time::register(registry);
     rank::register(registry);
     temporal_join::register(registry);
     unnest::register(registry);

@@ -339,7 +339,11 @@ impl Operator for TemporalJoin {
 
     fn batch(&mut self, port: usize, batch: Batch, _: &mut Collector) -> Result<Progress> {
         let batch = batch.into_columns()?;
-        if port == 0 { self.take_left(&batch)? } else { self.take_right(&batch)? };
+        if port == 0 {
+            self.take_left(&batch)?
+        } else {
+            self.take_right(&batch)?
+        };
         self.report();
         Ok(Progress::Done)
     }

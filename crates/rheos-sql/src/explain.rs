@@ -127,10 +127,9 @@ pub(crate) fn describe(plan: &Plan) -> (&'static str, String) {
                         i.upper_ms
                     ),
                 ),
-                JoinScope::Temporal { left_time, right_time } => (
-                    "TemporalJoin",
-                    format!(", version=[last {} not after {}]", right.columns[*right_time].name, column(left_time)),
-                ),
+                JoinScope::Temporal { left_time, right_time } => {
+                    ("TemporalJoin", format!(", version=[last {} not after {}]", right.columns[*right_time].name, column(left_time)))
+                }
             };
             (name, format!("type=[{kind:?}], on=[{}]{when}{condition}", keys.join(", ")))
         }

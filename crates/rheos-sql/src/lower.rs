@@ -14,15 +14,15 @@ use rheos_core::schema::Schema;
 use rheos_expr::EvalConfig;
 use rheos_graph::{JobGraph, KeySpec, Node, NodeId, NodeKind, Partitioning, WatermarkSpec};
 use rheos_operators::spec::{
-    CalcSpec, DeduplicateSpec, ExpandSpec, Frame, GroupAggregateSpec, IntervalJoinSpec, JoinSide, JoinSpec, LimitSpec, MatchSpec, OverCall, OverSpec,
-    RankSpec, TemporalJoinSpec, UnnestSpec, ValuesSpec, WatermarkExprSpec, WindowAggregateSpec, WindowJoinSpec, WindowRankSpec,
-    WindowSpec, WindowTableSpec, Windowing,
+    CalcSpec, DeduplicateSpec, ExpandSpec, Frame, GroupAggregateSpec, IntervalJoinSpec, JoinSide, JoinSpec, LimitSpec, MatchSpec, OverCall,
+    OverSpec, ProcessingTimeSpec, RankSpec, TemporalJoinSpec, UnnestSpec, ValuesSpec, WatermarkExprSpec, WindowAggregateSpec,
+    WindowJoinSpec, WindowRankSpec, WindowSpec, WindowTableSpec, Windowing,
 };
 
 use crate::error::{SqlError, SqlResult};
 use crate::explain::describe;
 use crate::optimizer;
-use crate::plan::{JoinScope, Plan, RankStrategy, Rel};
+use crate::plan::{JoinScope, Plan, RankStrategy, Rel, TimeAttribute};
 
 /// What lowering depends on besides the plan.
 #[derive(Debug, Clone)]
@@ -103,6 +103,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower_new(&mut self, plan: &Plan, need: bool) -> SqlResult<Vec<NodeId>> {
+        refuse_carried_processing_time(plan)?;
         let output = plan.schema();
         let config = self.options.config.clone();
         let p = self.options.parallelism;
@@ -164,10 +165,11 @@ impl<'a> Lowering<'a> {
             Rel::WindowTable { input, time, window, keys } => {
                 let inputs = self.lower(input, true)?;
                 let spec = to_value(&WindowTableSpec { input: input.schema(), time: *time, window: *window, keys: keys.clone(), output })?;
+                let (kind, spec) = self.timed(&[(input, *time)], false, "window-table", spec)?;
                 if matches!(window, WindowSpec::Session { .. }) {
-                    return Ok(vec![self.keyed(plan, "window-table", spec, &inputs, keys)]);
+                    return Ok(vec![self.keyed(plan, &kind, spec, &inputs, keys)]);
                 }
-                Ok(self.forward(plan, "window-table", &spec, &inputs))
+                Ok(self.forward(plan, &kind, &spec, &inputs))
             }
             Rel::Aggregate { input, keys, calls } => {
                 let inputs = self.lower(input, true)?;
@@ -197,7 +199,11 @@ impl<'a> Lowering<'a> {
                     Windowing::Attached { end, .. } if keys.is_empty() => vec![*end],
                     _ => keys.clone(),
                 };
-                Ok(vec![self.keyed(plan, "window-aggregate", spec, &inputs, &by)])
+                let (kind, spec) = match windowing {
+                    Windowing::Time { column, .. } => self.timed(&[(input, *column)], false, "window-aggregate", spec)?,
+                    Windowing::Attached { .. } => ("window-aggregate".to_string(), spec),
+                };
+                Ok(vec![self.keyed(plan, &kind, spec, &inputs, &by)])
             }
             Rel::Join { left, right, kind, left_keys, right_keys, condition, scope } => {
                 let versions = matches!(scope, JoinScope::Temporal { .. });
@@ -246,15 +252,19 @@ impl<'a> Lowering<'a> {
                     _ => (None, None),
                 };
                 let p = if left_keys.is_empty() && le.is_none() { 1 } else { p };
+                let (name, spec) = match scope {
+                    JoinScope::Interval(i) => self.timed(&[(left, i.left_time), (right, i.right_time)], false, name, spec)?,
+                    _ => (name.to_string(), spec),
+                };
                 let edges: [(&[NodeId], usize, Partitioning); 2] = [(&l, 0, hash(left_keys, le)), (&r, 1, hash(right_keys, re))];
-                Ok(vec![self.operator(plan, name, spec, p, &edges)])
+                Ok(vec![self.operator(plan, &name, spec, p, &edges)])
             }
             Rel::Over { input, partition, order, time, calls } => {
-                let by_time = |c: &OverCall| {
-                    matches!(c, OverCall::Aggregate { frame: Frame::Range { preceding_ms: Some(ms) }, .. } if *ms > 0)
-                };
+                let by_time =
+                    |c: &OverCall| matches!(c, OverCall::Aggregate { frame: Frame::Range { preceding_ms: Some(ms) }, .. } if *ms > 0);
                 if time.is_none() && calls.iter().any(by_time) {
-                    let error = SqlError::new("RANGE with an INTERVAL needs ORDER BY of a row time, over an input whose rows are only added");
+                    let error =
+                        SqlError::new("RANGE with an INTERVAL needs ORDER BY of a row time, over an input whose rows are only added");
                     return Err(error.hint(Some("ROWS BETWEEN n PRECEDING AND CURRENT ROW works over any order".into())));
                 }
                 let inputs = self.lower(input, true)?;
@@ -267,7 +277,11 @@ impl<'a> Lowering<'a> {
                     input_retracts: !input.changelog.is_insert_only(),
                     output,
                 })?;
-                Ok(vec![self.keyed(plan, "over-aggregate", spec, &inputs, partition)])
+                let (kind, spec) = match time {
+                    Some(time) => self.timed(&[(input, *time)], true, "over-aggregate", spec)?,
+                    None => ("over-aggregate".to_string(), spec),
+                };
+                Ok(vec![self.keyed(plan, &kind, spec, &inputs, partition)])
             }
             Rel::Match { input, pattern } => {
                 let inputs = self.lower(input, true)?;
@@ -284,7 +298,8 @@ impl<'a> Lowering<'a> {
                     output,
                     config,
                 })?;
-                Ok(vec![self.keyed(plan, "match", spec, &inputs, &pattern.partition)])
+                let (kind, spec) = self.timed(&[(input, pattern.time)], true, "match", spec)?;
+                Ok(vec![self.keyed(plan, &kind, spec, &inputs, &pattern.partition)])
             }
             Rel::Unnest { input, unnesting } => {
                 let inputs = self.lower(input, true)?;
@@ -330,7 +345,11 @@ impl<'a> Lowering<'a> {
                     RankStrategy::Window { end } if partition.is_empty() => vec![*end],
                     _ => partition.clone(),
                 };
-                Ok(vec![self.keyed(plan, kind, spec, &inputs, &by)])
+                let (kind, spec) = match strategy {
+                    RankStrategy::Deduplicate { time, .. } if !rank_column => self.timed(&[(input, *time)], true, kind, spec)?,
+                    _ => (kind.to_string(), spec),
+                };
+                Ok(vec![self.keyed(plan, &kind, spec, &inputs, &by)])
             }
             Rel::Limit { input, offset, fetch } => {
                 let inputs = self.lower(input, true)?;
@@ -338,6 +357,15 @@ impl<'a> Lowering<'a> {
                 Ok(vec![self.operator(plan, "limit", spec, 1, &[(&inputs, 0, Partitioning::Rebalance)])])
             }
         }
+    }
+
+    /// An operator over the time columns of its inputs: as it is for event time, following the clock for processing time.
+    fn timed(&self, times: &[(&Plan, usize)], at_once: bool, kind: &str, spec: Value) -> SqlResult<(String, Value)> {
+        if times.iter().any(|(plan, time)| plan.columns[*time].time != Some(TimeAttribute::Processing)) {
+            return Ok((kind.into(), spec));
+        }
+        let times = times.iter().map(|(_, time)| *time).collect();
+        Ok(("processing-time".into(), to_value(&ProcessingTimeSpec { times, at_once, kind: kind.into(), spec })?))
     }
 
     /// One node for each input stream, so that a row stays in its subtask.
@@ -416,14 +444,29 @@ fn to_value<T: serde::Serialize>(spec: &T) -> SqlResult<Value> {
     serde_json::to_value(spec).map_err(|e| SqlError::new(format!("an operator's specification cannot be written: {e}")))
 }
 
+/// A row that carries a window of processing time comes to the next operator after that window's end, by whatever it took on its way:
+/// only what gives a row its window can close it in time.
+fn refuse_carried_processing_time(plan: &Plan) -> SqlResult<()> {
+    let carries = |p: &Plan| p.window.and_then(|w| w.time).is_some_and(|t| p.columns[t].time == Some(TimeAttribute::Processing));
+    let closes = match &plan.rel {
+        Rel::WindowAggregate { input, windowing: Windowing::Attached { .. }, .. } => carries(input),
+        Rel::Join { left, scope: JoinScope::Windows { .. }, .. } => carries(left),
+        Rel::Rank { input, strategy: RankStrategy::Window { .. }, .. } => carries(input),
+        _ => false,
+    };
+    if !closes {
+        return Ok(());
+    }
+    let error = SqlError::new("a window of processing time can only be aggregated where it is made");
+    Err(error.hint(Some("GROUP BY window_start, window_end right over the window table function, or use event time".into())))
+}
+
 /// The rows that a deduplication to the last of each key chooses from: each of them is a version. The deduplication itself puts out one
 /// change for a key and batch, which tells too little of the past.
 fn versions_of(plan: &Plan) -> Option<Plan> {
     match &plan.rel {
         Rel::Rank { input, strategy: RankStrategy::Deduplicate { keep_last: true, .. }, rank_column: false, .. } => Some((**input).clone()),
-        Rel::Calc { input, condition: None, projections } => {
-            Some(Plan::calc(versions_of(input)?, None, projections.clone(), plan.names()))
-        }
+        Rel::Calc { input, condition: None, projections } => Some(Plan::calc(versions_of(input)?, None, projections.clone(), plan.names())),
         _ => None,
     }
 }

@@ -136,9 +136,7 @@ impl Frames {
                     group.calls.push(call);
                     group.outputs.push(output);
                 }
-                None => {
-                    groups.push(Group { frame, count, aggregates: AggregateSet::default(), calls: vec![call], outputs: vec![output] })
-                }
+                None => groups.push(Group { frame, count, aggregates: AggregateSet::default(), calls: vec![call], outputs: vec![output] }),
             }
         }
         for group in &mut groups {

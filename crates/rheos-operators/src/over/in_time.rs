@@ -125,7 +125,8 @@ impl InTime {
         let key_types: Vec<DataType> = spec.partition.iter().map(|k| types[*k].clone()).collect();
         let frames = Frames::new(&spec.calls)?;
         let read = frames.columns_read();
-        let partitions = Partitions { frames, last_ms: Vec::new(), expires_ms: Vec::new(), lives: Vec::new(), kept: Vec::new(), starts: Vec::new() };
+        let partitions =
+            Partitions { frames, last_ms: Vec::new(), expires_ms: Vec::new(), lives: Vec::new(), kept: Vec::new(), starts: Vec::new() };
         let reach_ms = |call: &OverCall| match call {
             OverCall::Aggregate { frame: Frame::Range { preceding_ms }, .. } => *preceding_ms,
             _ => None,
@@ -294,6 +295,7 @@ impl InTime {
 
     fn report(&self) {
         self.metrics.state_rows.set((self.rows.len() + self.partitions.index().len()) as i64);
+        self.metrics.next_close_ms.set(self.expiring.keys().next().copied().unwrap_or(TimestampMs::MAX));
     }
 }
 

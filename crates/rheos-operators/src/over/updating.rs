@@ -142,8 +142,7 @@ impl<K: OrderKey> Operator for Updating<K> {
         let old: HashMap<u32, usize> = before.concat().into_iter().enumerate().map(|(i, row)| (row, i)).collect();
         let new: HashMap<u32, usize> = after.concat().into_iter().enumerate().map(|(i, row)| (row, i)).collect();
 
-        let mut changes =
-            Changes { partitions: touched.partitions.clone(), values, rows: vec![], picks: vec![], kinds: vec![], done: 0 };
+        let mut changes = Changes { partitions: touched.partitions.clone(), values, rows: vec![], picks: vec![], kinds: vec![], done: 0 };
         for row in before.concat() {
             if !new.contains_key(&row) {
                 changes.push(row, (0, old[&row]), RowKind::Delete);

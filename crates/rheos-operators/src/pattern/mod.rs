@@ -329,10 +329,8 @@ impl Match {
     fn put_out(&mut self, matches: &[(Slot, Run)], out: &mut Collector) -> Result<()> {
         for part in matches.chunks(out.room().max(1)) {
             let all = &self.partitions.values.all;
-            let subjects: Vec<Subject<'_>> = part
-                .iter()
-                .map(|(slot, run)| Subject { rows: &all[*slot as usize].rows, run, tested_for: None })
-                .collect();
+            let subjects: Vec<Subject<'_>> =
+                part.iter().map(|(slot, run)| Subject { rows: &all[*slot as usize].rows, run, tested_for: None }).collect();
             let firsts: Vec<u32> = subjects.iter().map(|s| s.rows.slot(s.run.start)).collect();
             let mut columns = self.rows.gather(&self.spec.partition, &firsts)?;
             columns.extend(self.measures.evaluate(&self.pattern, &mut self.rows, &subjects)?);
@@ -363,12 +361,14 @@ impl Match {
 
     fn report(&self) {
         self.metrics.state_rows.set(self.rows.len() as i64);
+        self.metrics.next_close_ms.set(self.timeouts.keys().next().copied().unwrap_or(TimestampMs::MAX));
     }
 }
 
 /// For which rows a condition is true.
 fn holds(values: &[ArrayRef]) -> Result<BooleanBuffer> {
-    let values = values.first().and_then(|v| v.as_boolean_opt()).ok_or_else(|| Error::bug("a condition of a pattern that is no BOOLEAN"))?;
+    let values =
+        values.first().and_then(|v| v.as_boolean_opt()).ok_or_else(|| Error::bug("a condition of a pattern that is no BOOLEAN"))?;
     Ok(match values.nulls() {
         Some(nulls) => values.values() & nulls.inner(),
         None => values.values().clone(),

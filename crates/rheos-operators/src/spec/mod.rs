@@ -5,6 +5,7 @@ pub mod calc;
 pub mod join;
 pub mod over;
 pub mod pattern;
+pub mod processing_time;
 pub mod rank;
 pub mod window;
 
@@ -13,5 +14,6 @@ pub use calc::{CalcSpec, ExpandSpec, ValuesSpec, WatermarkExprSpec};
 pub use join::{Interval, IntervalJoinSpec, JoinKind, JoinSide, JoinSpec, TemporalJoinSpec, WindowJoinSpec};
 pub use over::{Frame, OverCall, OverSpec};
 pub use pattern::{AfterMatch, MatchExprs, MatchReference, MatchSpec, PatternElement, UnnestSpec, Unnesting};
+pub use processing_time::ProcessingTimeSpec;
 pub use rank::{DeduplicateSpec, LimitSpec, RankSpec, SortKey, WindowRankSpec};
 pub use window::{WindowAggregateSpec, WindowProperty, WindowSpec, WindowTableSpec, Windowing};

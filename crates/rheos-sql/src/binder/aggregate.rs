@@ -273,7 +273,7 @@ fn expand(input: Plan, keys: usize, sets: &[Vec<usize>]) -> Plan {
             list
         })
         .collect();
-    columns.push(Column { name: "$e".into(), ty: TypeKind::Int.not_null(), row_time: false });
+    columns.push(Column { name: "$e".into(), ty: TypeKind::Int.not_null(), time: None });
     Plan::expand(input, projections, columns)
 }
 

@@ -201,7 +201,9 @@ impl Work<'_> {
                 if condition.as_ref().is_some_and(|c| outer_of(c).next().is_some()) {
                     // The condition of an inner join can be asked afterwards.
                     if kind != JoinKind::Inner {
-                        return Err(SqlError::new("a column of the enclosing query in the ON of an outer join of a subquery is not supported"));
+                        return Err(SqlError::new(
+                            "a column of the enclosing query in the ON of an outer join of a subquery is not supported",
+                        ));
                     }
                     let joined = Plan::join(*left, *right, kind, (left_keys, right_keys), None, scope);
                     let mut filtered = condition.map_or(joined.clone(), |c| Plan::filter(joined, c));

@@ -308,9 +308,10 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
             return Ok(expr);
         }
         if let Some(bound) = window_group::window_bound(&name) {
-            let columns = self.scope.group_window.ok_or_else(|| {
-                SqlError::at(ast, format!("{name} needs GROUP BY {}(...)", name.split('_').next().unwrap_or_default()))
-            })?;
+            let columns = self
+                .scope
+                .group_window
+                .ok_or_else(|| SqlError::at(ast, format!("{name} needs GROUP BY {}(...)", name.split('_').next().unwrap_or_default())))?;
             let column = columns[bound];
             return Ok(Expr::column(column, self.scope.columns[column].column.ty.clone()));
         }

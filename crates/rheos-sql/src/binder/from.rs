@@ -17,7 +17,7 @@ use super::scope::Scope;
 use crate::catalog::{Relation, Table, simple_name};
 use crate::error::{SqlError, SqlResult};
 use crate::optimizer;
-use crate::plan::{JoinScope, Plan};
+use crate::plan::{Column, JoinScope, Plan};
 use std::sync::Arc;
 
 impl Binder<'_> {
@@ -164,7 +164,7 @@ impl Binder<'_> {
         let (right, right_scope, join_scope) = match versioned(&join.relation) {
             Some((relation, time)) => {
                 let (mut right, right_scope) = self.bind_table_factor(&relation, outer)?;
-                if right.unique_keys.iter().all(Vec::is_empty) || !right.columns.iter().any(|c| c.row_time) {
+                if right.unique_keys.iter().all(Vec::is_empty) || !right.columns.iter().any(Column::is_row_time) {
                     right = optimizer::recognise(right, self.registry)?;
                 }
                 let join_scope = temporal_scope(&join.relation, &left, &left_scope, time, &right, kind)?;
@@ -245,32 +245,27 @@ fn versioned(factor: &TableFactor) -> Option<(TableFactor, &Ast)> {
 }
 
 /// Which version of the right side a left row meets.
-fn temporal_scope(
-    at: &TableFactor,
-    left: &Plan,
-    left_scope: &Scope<'_>,
-    time: &Ast,
-    right: &Plan,
-    kind: JoinKind,
-) -> SqlResult<JoinScope> {
+fn temporal_scope(at: &TableFactor, left: &Plan, left_scope: &Scope<'_>, time: &Ast, right: &Plan, kind: JoinKind) -> SqlResult<JoinScope> {
     if !matches!(kind, JoinKind::Inner | JoinKind::Left) {
         return Err(SqlError::unsupported(at, "FOR SYSTEM_TIME AS OF in a RIGHT or FULL join"));
     }
     let left_time = match ExprBinder::plain(left_scope, "FOR SYSTEM_TIME AS OF").bind(time)? {
-        Expr::Column { index, .. } if left.columns.get(index).is_some_and(|c| c.row_time) => index,
+        Expr::Column { index, .. } if left.columns.get(index).is_some_and(Column::is_row_time) => index,
         _ => {
             let error = SqlError::at(time, "FOR SYSTEM_TIME AS OF takes a row time of the left side");
             return Err(error.hint(Some("a TIMESTAMP column with a WATERMARK in CREATE TABLE is one".into())));
         }
     };
     if right.unique_keys.iter().all(Vec::is_empty) {
-        let error = SqlError::at(at, "the right side of FOR SYSTEM_TIME AS OF has no primary key: nothing says what its rows are versions of");
+        let error =
+            SqlError::at(at, "the right side of FOR SYSTEM_TIME AS OF has no primary key: nothing says what its rows are versions of");
         return Err(error.hint(Some(
             "declare PRIMARY KEY (...) NOT ENFORCED, or keep the last row of a key by ROW_NUMBER() OVER (PARTITION BY key ORDER BY ts DESC) = 1".into(),
         )));
     }
-    let right_time = right.columns.iter().position(|c| c.row_time).ok_or_else(|| {
-        let error = SqlError::at(at, "the right side of FOR SYSTEM_TIME AS OF has no row time: nothing says from when on its rows are valid");
+    let right_time = right.columns.iter().position(Column::is_row_time).ok_or_else(|| {
+        let error =
+            SqlError::at(at, "the right side of FOR SYSTEM_TIME AS OF has no row time: nothing says from when on its rows are valid");
         error.hint(Some("declare a WATERMARK for the column that says so".into()))
     })?;
     Ok(JoinScope::Temporal { left_time, right_time })

@@ -86,20 +86,12 @@ fn lateral_join(left: Plan, right: Plan, kind: JoinKind, condition: Option<Expr>
 }
 
 /// The left plan with the elements of a collection.
-fn unnest(
-    left: Plan,
-    scope: &Scope<'_>,
-    collection: &Ast,
-    outer: bool,
-    ordinality: bool,
-    alias: Option<&TableAlias>,
-) -> SqlResult<Plan> {
+fn unnest(left: Plan, scope: &Scope<'_>, collection: &Ast, outer: bool, ordinality: bool, alias: Option<&TableAlias>) -> SqlResult<Plan> {
     let bound = ExprBinder::plain(scope, "UNNEST").bind(collection)?;
-    let mut elements = element_columns(bound.ty()).ok_or_else(|| {
-        SqlError::at(collection, format!("UNNEST takes an ARRAY, MAP or MULTISET, not {}", bound.ty().kind))
-    })?;
+    let mut elements = element_columns(bound.ty())
+        .ok_or_else(|| SqlError::at(collection, format!("UNNEST takes an ARRAY, MAP or MULTISET, not {}", bound.ty().kind)))?;
     if ordinality {
-        elements.push(Column { name: "ORDINALITY".into(), ty: TypeKind::Int.not_null(), row_time: false });
+        elements.push(Column { name: "ORDINALITY".into(), ty: TypeKind::Int.not_null(), time: None });
     }
     let names: Vec<Ident> = alias.map(|a| a.columns.iter().map(|c| c.name.clone()).collect()).unwrap_or_default();
     if !names.is_empty() && names.len() != elements.len() {
@@ -122,13 +114,12 @@ fn unnest(
 
 /// The columns that the elements of a collection make.
 fn element_columns(ty: &LogicalType) -> Option<Vec<Column>> {
-    let column = |name: &str, ty: &LogicalType| Column { name: name.into(), ty: ty.clone(), row_time: false };
+    let column = |name: &str, ty: &LogicalType| Column { name: name.into(), ty: ty.clone(), time: None };
     Some(match &ty.kind {
         TypeKind::Array(element) | TypeKind::Multiset(element) => match &element.kind {
-            TypeKind::Row(fields) => fields
-                .iter()
-                .map(|f| column(&f.name, &f.ty.clone().with_nullable(f.ty.nullable || element.nullable)))
-                .collect(),
+            TypeKind::Row(fields) => {
+                fields.iter().map(|f| column(&f.name, &f.ty.clone().with_nullable(f.ty.nullable || element.nullable))).collect()
+            }
             _ => vec![column("f0", element)],
         },
         TypeKind::Map(key, value) => vec![column("KEY", key), column("VALUE", value)],

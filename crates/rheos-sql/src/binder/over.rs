@@ -153,8 +153,7 @@ impl OverCollector {
             let together: Vec<usize> = (i..self.found.len()).filter(|j| self.found[*j].0 == window).collect();
             let mut prepared = Prepared::of(&input);
             let partition: Vec<usize> = window.partition.into_iter().map(|e| prepared.column_of(e)).collect();
-            let order: Vec<SortKey> =
-                window.order.into_iter().map(|(e, asc, nulls)| sort_key(prepared.column_of(e), asc, nulls)).collect();
+            let order: Vec<SortKey> = window.order.into_iter().map(|(e, asc, nulls)| sort_key(prepared.column_of(e), asc, nulls)).collect();
             let calls: Vec<OverCall> = together.iter().map(|j| prepared.call(self.found[*j].1.clone())).collect();
             let prepared = prepared.finish(input);
             let base = prepared.columns.len();

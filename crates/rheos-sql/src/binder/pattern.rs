@@ -61,7 +61,9 @@ impl Binder<'_> {
                 continue;
             }
             let Some(variable) = variables.iter().position(|v| v.value == symbol.symbol.value) else {
-                return Err(SqlError::new(format!("DEFINE names '{}', which is not in the PATTERN", symbol.symbol.value)).or_at(symbol.symbol.span));
+                return Err(
+                    SqlError::new(format!("DEFINE names '{}', which is not in the PATTERN", symbol.symbol.value)).or_at(symbol.symbol.span)
+                );
             };
             let mut match_binder = MatchBinder::new(&scope, &variables, Some(variable), time, &mut columns);
             let condition = match_binder.bind(&symbol.definition)?;
@@ -134,7 +136,7 @@ fn bind_order(
         return Err(SqlError::at(syntax.at, "MATCH_RECOGNIZE needs ORDER BY, a row time first"));
     };
     let time = match ExprBinder::plain(scope, "ORDER BY").bind(&first.expr)? {
-        Expr::Column { index, .. } if input.columns.get(index).is_some_and(|c| c.row_time) => index,
+        Expr::Column { index, .. } if input.columns.get(index).is_some_and(|c| c.time.is_some()) => index,
         _ => {
             let error = SqlError::at(&first.expr, "ORDER BY of MATCH_RECOGNIZE begins with a row time");
             return Err(error.hint(Some("a TIMESTAMP column with a WATERMARK in CREATE TABLE is one".into())));
@@ -169,7 +171,9 @@ fn bind_after(syntax: &MatchSyntax<'_>, variables: &[Ident], elements: &[Pattern
         Some(AfterMatchSkip::ToFirst(name)) => {
             let variable = variable(name)?;
             if elements[0].variable == variable && elements[0].min > 0 {
-                return Err(SqlError::new("AFTER MATCH SKIP TO the first row of a match would find the same match for ever").or_at(name.span));
+                return Err(
+                    SqlError::new("AFTER MATCH SKIP TO the first row of a match would find the same match for ever").or_at(name.span)
+                );
             }
             AfterMatch::ToFirst(variable)
         }
@@ -221,7 +225,8 @@ fn flatten(
                 RepetitionQuantifier::Range(n, m) => (*n, Some(*m)),
             };
             if max.is_some_and(|max| max < min || max == 0) {
-                return Err(SqlError::new(format!("the quantifier of '{}' asks for {min} to {} rows", name.value, max.unwrap_or(0))).or_at(name.span));
+                return Err(SqlError::new(format!("the quantifier of '{}' asks for {min} to {} rows", name.value, max.unwrap_or(0)))
+                    .or_at(name.span));
             }
             elements.push(PatternElement { variable: variable(name), min, max, greedy });
         }

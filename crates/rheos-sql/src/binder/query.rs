@@ -129,8 +129,7 @@ impl Binder<'_> {
                     continue;
                 }
                 let mut subqueries = SubqueryCollector::new(self);
-                let mut binder =
-                    ExprBinder { scope: &scope, aggregates: Err("WHERE"), over: None, extension: Some(&mut subqueries) };
+                let mut binder = ExprBinder { scope: &scope, aggregates: Err("WHERE"), over: None, extension: Some(&mut subqueries) };
                 let condition = binder.condition(conjunct)?;
                 let (joined, values) = scalar::join(plan, subqueries.finish(), Ok)?;
                 plan = joined;
@@ -198,10 +197,11 @@ impl Binder<'_> {
                 item.expr = grouped.rewrite(item.expr.clone(), &scope, item.span)?;
             }
             over.rewrite(|expr| grouped.rewrite(expr, &scope, select.span()))?;
-            let key_of = |outer: usize| match grouped.rewrite(Expr::column(outer, scope.columns[outer].column.ty.clone()), &scope, select.span())? {
-                Expr::Column { index, .. } => Ok(index),
-                _ => Err(SqlError::unsupported(select, "a subquery on this column of a query that groups")),
-            };
+            let key_of =
+                |outer: usize| match grouped.rewrite(Expr::column(outer, scope.columns[outer].column.ty.clone()), &scope, select.span())? {
+                    Expr::Column { index, .. } => Ok(index),
+                    _ => Err(SqlError::unsupported(select, "a subquery on this column of a query that groups")),
+                };
             let joined = scalar::join(grouped.plan.clone(), subqueries, key_of)?;
             (plan, values) = joined;
         } else {
@@ -401,12 +401,7 @@ fn natural_name(ast: &Ast) -> Option<String> {
     }
 }
 
-fn expand_wildcard(
-    scope: &Scope<'_>,
-    qualifier: Option<&str>,
-    at: &SelectItem,
-    items: &mut Vec<Item>,
-) -> SqlResult<()> {
+fn expand_wildcard(scope: &Scope<'_>, qualifier: Option<&str>, at: &SelectItem, items: &mut Vec<Item>) -> SqlResult<()> {
     let before = items.len();
     for (i, c) in scope.columns.iter().enumerate() {
         let wanted = match qualifier {

@@ -75,7 +75,10 @@ impl Extension for SubqueryCollector<'_, '_> {
             return Err(SqlError::at(at, format!("IN compares one value with {} columns", plan.columns.len())));
         }
         if value.columns().iter().any(|c| *c >= OUTER_BASE) {
-            return Err(SqlError::unsupported(at, "IN (SELECT ...) of a value of the enclosing query, of an aggregate or of a window function"));
+            return Err(SqlError::unsupported(
+                at,
+                "IN (SELECT ...) of a value of the enclosing query, of an aggregate or of a window function",
+            ));
         }
         let outer_value = value.clone().transform(&mut |e| match e {
             Expr::Column { index, ty } => Expr::Column { index: index + OUTER_BASE, ty },

@@ -110,7 +110,7 @@ impl Binder<'_> {
 }
 
 fn scope_column(field: &Field) -> ScopeColumn {
-    ScopeColumn { qualifier: None, column: Column { name: field.name.clone(), ty: field.ty.clone(), row_time: false }, hidden: false }
+    ScopeColumn { qualifier: None, column: Column { name: field.name.clone(), ty: field.ty.clone(), time: None }, hidden: false }
 }
 
 fn check_options(registry: &Registry, create: &CreateTable) -> SqlResult<BTreeMap<String, String>> {

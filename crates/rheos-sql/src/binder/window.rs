@@ -12,8 +12,8 @@ use super::Binder;
 use super::expr::ExprBinder;
 use super::scope::Scope;
 use crate::error::{SqlError, SqlResult};
-use crate::parser::dialect;
 use crate::optimizer;
+use crate::parser::dialect;
 use crate::plan::{Column, Plan};
 use crate::suggest::did_you_mean;
 
@@ -51,7 +51,7 @@ impl Binder<'_> {
 
         let (mut plan, keys) = self.bind_window_data(data)?;
         let (column, named) = descriptor(&plan, time).map_err(|e| e.hint(Some(format!("write {usage}"))))?;
-        if !plan.columns[column].row_time {
+        if plan.columns[column].time.is_none() {
             plan = optimizer::recognise(plan, self.registry)?;
         }
         let time = row_time(&plan, column, named).map_err(|e| e.hint(Some(format!("write {usage}"))))?;
@@ -164,10 +164,10 @@ fn descriptor<'a>(plan: &Plan, ast: &'a Ast) -> SqlResult<(usize, &'a Ast)> {
 
 /// The column, which must be a row-time attribute.
 fn row_time(plan: &Plan, index: usize, at: &Ast) -> SqlResult<usize> {
-    if !plan.columns[index].row_time {
+    if plan.columns[index].time.is_none() {
         let Column { name: column, ty, .. } = &plan.columns[index];
         let message = format!("'{column}' ({}) is no row-time attribute: nothing says how far its time has come", ty.kind);
-        let times: Vec<&str> = plan.columns.iter().filter(|c| c.row_time).map(|c| c.name.as_str()).collect();
+        let times: Vec<&str> = plan.columns.iter().filter(|c| c.time.is_some()).map(|c| c.name.as_str()).collect();
         let hint = match times.as_slice() {
             [] if ty.kind.is_timestamp() => format!(
                 "declare WATERMARK FOR `{column}` AS `{column}` - INTERVAL '5' SECOND in CREATE TABLE; expressions and aggregates lose it"

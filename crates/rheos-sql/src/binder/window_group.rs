@@ -43,8 +43,9 @@ pub(super) fn apply<'p>(select: &Select, core: Core<'p>) -> SqlResult<Core<'p>> 
     let Core { mut plan, mut scope, correlated } = core;
     let (Some(function), ast) = (window_function(&exprs[at]), &exprs[at]) else { return Ok(Core { plan, scope, correlated }) };
     let (time, window) = bind_window(ast, function, &scope)?;
-    if !plan.columns[time].row_time {
-        let error = SqlError::at(ast, format!("'{}' is no row-time attribute: nothing says how far its time has come", plan.columns[time].name));
+    if plan.columns[time].time.is_none() {
+        let error =
+            SqlError::at(ast, format!("'{}' is no row-time attribute: nothing says how far its time has come", plan.columns[time].name));
         return Err(error.hint(Some("a window needs a TIMESTAMP column with a WATERMARK in CREATE TABLE".into())));
     }
     // A session belongs to the other keys, which must be columns for that.
@@ -97,9 +98,7 @@ fn bind_window(ast: &Ast, function: &Function, scope: &Scope<'_>) -> SqlResult<(
     }
     let window = match (name.as_str(), lengths.as_slice()) {
         ("TUMBLE", [size_ms]) => WindowSpec::Tumble { size_ms: *size_ms, offset_ms: 0 },
-        ("HOP", [slide_ms, size_ms]) if size_ms % slide_ms == 0 => {
-            WindowSpec::Hop { size_ms: *size_ms, slide_ms: *slide_ms, offset_ms: 0 }
-        }
+        ("HOP", [slide_ms, size_ms]) if size_ms % slide_ms == 0 => WindowSpec::Hop { size_ms: *size_ms, slide_ms: *slide_ms, offset_ms: 0 },
         ("HOP", [_, _]) => return Err(wrong("needs a size that is a multiple of its slide")),
         ("SESSION", [gap_ms]) => WindowSpec::Session { gap_ms: *gap_ms },
         _ => return Err(wrong("has a wrong number of arguments")),

@@ -134,9 +134,9 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
                     None => rest.push(c),
                 }
             }
-            let (below, mut above): (Vec<Expr>, Vec<Expr>) = rest.into_iter().partition(|c| {
-                is_deterministic(c) && !c.columns().is_empty() && c.columns().iter().all(|i| partition.contains(i))
-            });
+            let (below, mut above): (Vec<Expr>, Vec<Expr>) = rest
+                .into_iter()
+                .partition(|c| is_deterministic(c) && !c.columns().is_empty() && c.columns().iter().all(|i| partition.contains(i)));
             let input = push(*input, below, registry)?;
             let names: Vec<String> = columns[rank..].iter().map(|c| c.name.clone()).collect();
             let Some(last) = last else {
@@ -166,8 +166,9 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
         }
         Rel::Unnest { input, unnesting } => {
             let base = input.columns.len();
-            let (below, above) =
-                conditions.into_iter().partition(|c: &Expr| is_deterministic(c) && !c.columns().is_empty() && c.columns().iter().all(|i| *i < base));
+            let (below, above) = conditions
+                .into_iter()
+                .partition(|c: &Expr| is_deterministic(c) && !c.columns().is_empty() && c.columns().iter().all(|i| *i < base));
             let elements = columns[base..].to_vec();
             filtered(renamed(&plan, Plan::unnest(push(*input, below, registry)?, unnesting, elements)), above)
         }
@@ -178,14 +179,7 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
 }
 
 /// The first rows of partitions: what a filter on ROW_NUMBER() asks for, as cheap as it can be had.
-fn rank_of(
-    plan: &Plan,
-    input: Plan,
-    partition: Vec<usize>,
-    order: Vec<SortKey>,
-    bounds: (u64, u64),
-    above: Vec<Expr>,
-) -> SqlResult<Plan> {
+fn rank_of(plan: &Plan, input: Plan, partition: Vec<usize>, order: Vec<SortKey>, bounds: (u64, u64), above: Vec<Expr>) -> SqlResult<Plan> {
     let rank = &plan.columns[input.columns.len()];
     let strategy = rank_strategy(&input, &partition, &order, bounds.0, bounds.1);
     let partition = match strategy {
@@ -223,7 +217,7 @@ fn rank_strategy(input: &Plan, partition: &[usize], order: &[SortKey], start: u6
         return RankStrategy::Window { end: e };
     }
     match order {
-        [only] if start == 1 && end == 1 && input.changelog.is_insert_only() && input.columns[only.column].row_time => {
+        [only] if start == 1 && end == 1 && input.changelog.is_insert_only() && input.columns[only.column].time.is_some() => {
             RankStrategy::Deduplicate { time: only.column, keep_last: only.descending }
         }
         _ => RankStrategy::Updating,

@@ -14,17 +14,20 @@ pub(super) fn recognise(left: &Plan, right: &Plan, keys: &(Vec<usize>, Vec<usize
     }
     let split = left.columns.len();
     let is_time = |index: usize| match index.checked_sub(split) {
-        Some(right_index) => right.columns.get(right_index).is_some_and(|c| c.row_time),
-        None => left.columns[index].row_time,
+        Some(right_index) => right.columns.get(right_index).is_some_and(|c| c.time.is_some()),
+        None => left.columns[index].time.is_some(),
     };
     // Equal row times are an interval of no length.
-    let equal = keys.0.iter().zip(&keys.1).find(|(l, r)| left.columns[**l].row_time && right.columns[**r].row_time);
+    let equal = keys.0.iter().zip(&keys.1).find(|(l, r)| is_time(**l) && left.columns[**l].time == right.columns[**r].time);
     if let Some((left_time, right_time)) = equal {
         return Some(Interval { left_time: *left_time, right_time: *right_time, lower_ms: 0, upper_ms: 0 });
     }
     let bounds: Vec<Option<Bound>> = residual.iter().map(|c| bound(c, split, &is_time)).collect();
     let first = bounds.iter().flatten().next()?;
     let (left_time, right_time) = (first.left_time, first.right_time);
+    if left.columns[left_time].time != right.columns[right_time - split].time {
+        return None;
+    }
     let of_pair = |b: &&Bound| b.left_time == left_time && b.right_time == right_time;
     let lower_ms = bounds.iter().flatten().filter(of_pair).filter_map(|b| b.lower_ms).max()?;
     let upper_ms = bounds.iter().flatten().filter(of_pair).filter_map(|b| b.upper_ms).min()?;

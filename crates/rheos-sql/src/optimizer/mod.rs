@@ -57,7 +57,7 @@ pub(crate) fn recognise(plan: Plan, registry: &Registry) -> SqlResult<Plan> {
 fn renamed(old: &Plan, mut new: Plan) -> Plan {
     for (n, o) in new.columns.iter_mut().zip(&old.columns) {
         n.name.clone_from(&o.name);
-        n.row_time |= o.row_time;
+        n.time = n.time.or(o.time);
     }
     new
 }

@@ -22,7 +22,7 @@ pub(super) fn prune(plan: Plan, wanted: &[usize]) -> Plan {
     };
     for (column, known) in plan.columns.iter_mut().zip(old) {
         column.name = known.name;
-        column.row_time |= known.row_time;
+        column.time = column.time.or(known.time);
     }
     plan
 }

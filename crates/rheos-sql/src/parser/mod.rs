@@ -95,7 +95,8 @@ fn tokens(sql: &str) -> SqlResult<Vec<TokenWithSpan>> {
 
 /// sqlparser does not know WITHIN of MATCH_RECOGNIZE: `WITHIN INTERVAL ... DEFINE` becomes `DEFINE $WITHIN AS INTERVAL ... ,`.
 fn with_within(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is = |i: usize, word: &str| matches!(&tokens[i].token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(word));
+    let is =
+        |i: usize, word: &str| matches!(&tokens[i].token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(word));
     let is_space = |i: usize| matches!(tokens[i].token, Token::Whitespace(_));
     let mut out = Vec::with_capacity(tokens.len());
     let mut at = 0;

@@ -62,8 +62,8 @@ impl Plan {
             Rel::Limit { input, offset, fetch } => Plan::limit(boxed(input), offset, fetch),
         };
         for (column, old) in plan.columns.iter_mut().zip(old) {
-            let row_time = column.row_time || old.row_time;
-            *column = Column { row_time, ..old };
+            let time = column.time.or(old.time);
+            *column = Column { time, ..old };
         }
         plan
     }

@@ -30,8 +30,24 @@ pub struct Column {
     pub name: String,
     /// Its type.
     pub ty: LogicalType,
-    /// Whether it is a row-time attribute: watermarks speak of it.
-    pub row_time: bool,
+    /// Whether it is a time attribute, and of which time.
+    pub time: Option<TimeAttribute>,
+}
+
+/// What a time attribute follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeAttribute {
+    /// Event time (a row time): watermarks speak of it.
+    Event,
+    /// Processing time: the clock of the operator that looks at it.
+    Processing,
+}
+
+impl Column {
+    /// Whether it is a row time.
+    pub fn is_row_time(&self) -> bool {
+        self.time == Some(TimeAttribute::Event)
+    }
 }
 
 /// The columns that say in which window a row is.
@@ -250,9 +266,7 @@ impl JoinScope {
         match self {
             JoinScope::Unbounded => JoinScope::Unbounded,
             JoinScope::Windows { left_end, right_end } => JoinScope::Windows { left_end: left(left_end), right_end: right(right_end) },
-            JoinScope::Interval(i) => {
-                JoinScope::Interval(Interval { left_time: left(i.left_time), right_time: right(i.right_time), ..i })
-            }
+            JoinScope::Interval(i) => JoinScope::Interval(Interval { left_time: left(i.left_time), right_time: right(i.right_time), ..i }),
             JoinScope::Temporal { left_time, right_time } => {
                 JoinScope::Temporal { left_time: left(left_time), right_time: right(right_time) }
             }
@@ -339,8 +353,7 @@ impl Plan {
     /// Reads what `spec` asks of a table.
     pub fn scan_of(table: &Arc<Table>, spec: TableSpec, watermark: Option<Expr>, changelog: ChangelogMode, bounded: bool) -> Plan {
         // A column that is the row time itself is marked by the projection above, which knows all declared columns.
-        let columns: Vec<Column> =
-            spec.output_schema().fields.into_iter().map(|f| Column { name: f.name, ty: f.ty, row_time: false }).collect();
+        let columns: Vec<Column> = spec.output_schema().fields.into_iter().map(|f| Column { name: f.name, ty: f.ty, time: None }).collect();
         let key = spec.primary_key.iter().map(|k| match &spec.projection {
             None => Some(*k),
             Some(paths) => paths.iter().position(|p| p.column == *k && p.fields.is_empty()),
@@ -358,8 +371,12 @@ impl Plan {
             .zip(names)
             .map(|(p, name)| {
                 // A column of an enclosing query is none of the input's.
-                let row_time = matches!(p, Expr::Column { index, .. } if input.columns.get(*index).is_some_and(|c| c.row_time));
-                Column { name, ty: p.ty().clone(), row_time }
+                let time = match p {
+                    Expr::Column { index, .. } => input.columns.get(*index).and_then(|c| c.time),
+                    Expr::Call { function, .. } if function == "PROCTIME" => Some(TimeAttribute::Processing),
+                    _ => None,
+                };
+                Column { name, ty: p.ty().clone(), time }
             })
             .collect();
         let unique_keys = map_keys(&input.unique_keys, of_input);
@@ -383,14 +400,14 @@ impl Plan {
     /// The same rows with row times marked: what the declaration of a table says of its columns.
     pub fn with_row_time(mut self, column: Option<usize>) -> Plan {
         if let Some(column) = column {
-            self.columns[column].row_time = true;
+            self.columns[column].time = Some(TimeAttribute::Event);
         }
         self
     }
 
     /// Constant rows; all of the same types.
     pub fn values(rows: Vec<Vec<Expr>>, types: Vec<LogicalType>, names: Vec<String>) -> Plan {
-        let columns = types.into_iter().zip(names).map(|(ty, name)| Column { name, ty, row_time: false }).collect();
+        let columns = types.into_iter().zip(names).map(|(ty, name)| Column { name, ty, time: None }).collect();
         let unique_keys = if rows.len() == 1 { vec![vec![]] } else { vec![] };
         Plan { rel: Rel::Values { rows }, columns, changelog: ChangelogMode::InsertOnly, unique_keys, window: None, bounded: true }
     }
@@ -418,9 +435,10 @@ impl Plan {
         let base = input.columns.len();
         let mut columns = input.columns.clone();
         // Flink's row time is the window's from here on.
-        columns.iter_mut().for_each(|c| c.row_time = false);
+        columns.iter_mut().for_each(|c| c.time = None);
         let time_ty = input.columns[time].ty.kind.clone().not_null();
-        columns.extend(window_columns(&time_ty, &[WindowProperty::Start, WindowProperty::End, WindowProperty::Time]));
+        let attribute = input.columns[time].time;
+        columns.extend(window_columns(&time_ty, attribute, &[WindowProperty::Start, WindowProperty::End, WindowProperty::Time]));
         let one_window = matches!(window, WindowSpec::Tumble { .. } | WindowSpec::Session { .. });
         let unique_keys = input
             .unique_keys
@@ -440,8 +458,8 @@ impl Plan {
 
     /// GROUP BY without windows. `names` are for the aggregates.
     pub fn aggregate(input: Plan, keys: Vec<usize>, calls: Vec<AggregateCall>, names: Vec<String>) -> Plan {
-        let mut columns: Vec<Column> = keys.iter().map(|k| Column { row_time: false, ..input.columns[*k].clone() }).collect();
-        columns.extend(calls.iter().zip(names).map(|(c, name)| Column { name, ty: c.ty.clone(), row_time: false }));
+        let mut columns: Vec<Column> = keys.iter().map(|k| Column { time: None, ..input.columns[*k].clone() }).collect();
+        columns.extend(calls.iter().zip(names).map(|(c, name)| Column { name, ty: c.ty.clone(), time: None }));
         // Without aggregates over inserts, a group that is there never changes: DISTINCT of an append-only stream.
         let changelog =
             if calls.is_empty() && input.changelog.is_insert_only() { ChangelogMode::InsertOnly } else { ChangelogMode::Retract };
@@ -468,10 +486,14 @@ impl Plan {
         properties: Vec<WindowProperty>,
         time_ty: LogicalType,
     ) -> Plan {
-        let mut columns: Vec<Column> = keys.iter().map(|k| Column { row_time: false, ..input.columns[*k].clone() }).collect();
-        columns.extend(calls.iter().zip(names).map(|(c, name)| Column { name, ty: c.ty.clone(), row_time: false }));
+        let mut columns: Vec<Column> = keys.iter().map(|k| Column { time: None, ..input.columns[*k].clone() }).collect();
+        columns.extend(calls.iter().zip(names).map(|(c, name)| Column { name, ty: c.ty.clone(), time: None }));
         let base = columns.len();
-        columns.extend(window_columns(&time_ty, &properties));
+        let attribute = match windowing {
+            Windowing::Time { column, .. } => input.columns[column].time,
+            Windowing::Attached { .. } => input.window.and_then(|w| input.columns[w.time?].time).or(Some(TimeAttribute::Event)),
+        };
+        columns.extend(window_columns(&time_ty, attribute, &properties));
         let at = |p: WindowProperty| properties.iter().position(|q| *q == p).map(|i| base + i);
         let columns_of_window =
             WindowColumns { window, start: at(WindowProperty::Start), end: at(WindowProperty::End), time: at(WindowProperty::Time) };
@@ -509,7 +531,7 @@ impl Plan {
         let pad_right = matches!(kind, JoinKind::Left | JoinKind::Full);
         let padded = |c: &Column, pad: bool, timed: bool| Column {
             ty: c.ty.clone().with_nullable(c.ty.nullable || pad),
-            row_time: c.row_time && timed,
+            time: c.time.filter(|_| timed),
             ..c.clone()
         };
         let left_timed = scope != JoinScope::Unbounded;
@@ -568,7 +590,7 @@ impl Plan {
         let mut columns = inputs[0].columns.clone();
         for (i, column) in columns.iter_mut().enumerate() {
             column.ty.nullable = inputs.iter().any(|p| p.columns[i].ty.nullable);
-            column.row_time = inputs.iter().all(|p| p.columns[i].row_time);
+            column.time = column.time.filter(|time| inputs.iter().all(|p| p.columns[i].time == Some(*time)));
         }
         let append = inputs.iter().all(|p| p.changelog.is_insert_only());
         let window = inputs[0].window.filter(|w| inputs.iter().all(|p| p.window == Some(*w)));
@@ -588,7 +610,7 @@ impl Plan {
         let time = match order.as_slice() {
             [only]
                 if !only.descending
-                    && input.columns[only.column].row_time
+                    && input.columns[only.column].time.is_some()
                     && input.changelog.is_insert_only()
                     && !calls.iter().any(ahead) =>
             {
@@ -598,8 +620,10 @@ impl Plan {
         };
         let base = input.columns.len();
         let mut columns = input.columns.clone();
-        columns.iter_mut().for_each(|c| c.row_time &= time.is_some());
-        columns.extend(calls.iter().zip(names).map(|(c, name)| Column { name, ty: over_type(c), row_time: false }));
+        if time.is_none() {
+            columns.iter_mut().for_each(|c| c.time = None);
+        }
+        columns.extend(calls.iter().zip(names).map(|(c, name)| Column { name, ty: over_type(c), time: None }));
         let mut unique_keys = input.unique_keys.clone();
         let numbers = calls.iter().enumerate().filter(|(_, c)| **c == OverCall::RowNumber);
         unique_keys.extend(numbers.map(|(i, _)| partition.iter().copied().chain([base + i]).collect()));
@@ -615,12 +639,11 @@ impl Plan {
 
     /// MATCH_RECOGNIZE.
     pub fn pattern(input: Plan, pattern: MatchPattern) -> Plan {
-        let mut columns: Vec<Column> =
-            pattern.partition.iter().map(|k| Column { row_time: false, ..input.columns[*k].clone() }).collect();
+        let mut columns: Vec<Column> = pattern.partition.iter().map(|k| Column { time: None, ..input.columns[*k].clone() }).collect();
         columns.extend(pattern.measures.exprs.iter().zip(&pattern.names).enumerate().map(|(i, (expr, name))| Column {
             name: name.clone(),
             ty: expr.ty().clone(),
-            row_time: pattern.row_time == Some(i),
+            time: (pattern.row_time == Some(i)).then_some(input.columns[pattern.time].time).flatten(),
         }));
         Plan {
             columns,
@@ -668,7 +691,7 @@ impl Plan {
         }
         let has_rank = rank_column.is_some();
         if let Some(name) = rank_column {
-            columns.push(Column { name, ty: TypeKind::BigInt.not_null(), row_time: false });
+            columns.push(Column { name, ty: TypeKind::BigInt.not_null(), time: None });
             unique_keys.insert(0, partition.iter().copied().chain([base]).collect());
         }
         if changelog != ChangelogMode::InsertOnly {
@@ -677,7 +700,7 @@ impl Plan {
                 RankStrategy::Deduplicate { time, .. } => Some(time),
                 _ => None,
             };
-            columns.iter_mut().enumerate().for_each(|(i, c)| c.row_time &= Some(i) == valid_from);
+            columns.iter_mut().enumerate().for_each(|(i, c)| c.time = c.time.filter(|_| Some(i) == valid_from));
         }
         Plan {
             columns,
@@ -716,14 +739,14 @@ impl WindowColumns {
     }
 }
 
-fn window_columns(time_ty: &LogicalType, properties: &[WindowProperty]) -> Vec<Column> {
+fn window_columns(time_ty: &LogicalType, attribute: Option<TimeAttribute>, properties: &[WindowProperty]) -> Vec<Column> {
     let bound = TypeKind::Timestamp(3).not_null();
     properties
         .iter()
         .map(|p| match p {
-            WindowProperty::Start => Column { name: WINDOW_COLUMNS[0].into(), ty: bound.clone(), row_time: false },
-            WindowProperty::End => Column { name: WINDOW_COLUMNS[1].into(), ty: bound.clone(), row_time: false },
-            WindowProperty::Time => Column { name: WINDOW_COLUMNS[2].into(), ty: time_ty.clone().with_nullable(false), row_time: true },
+            WindowProperty::Start => Column { name: WINDOW_COLUMNS[0].into(), ty: bound.clone(), time: None },
+            WindowProperty::End => Column { name: WINDOW_COLUMNS[1].into(), ty: bound.clone(), time: None },
+            WindowProperty::Time => Column { name: WINDOW_COLUMNS[2].into(), ty: time_ty.clone().with_nullable(false), time: attribute },
         })
         .collect()
 }

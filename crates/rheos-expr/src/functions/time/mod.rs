@@ -87,8 +87,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     ),
     // Now.
     Function::new("CURRENT_TIMESTAMP", "CURRENT_TIMESTAMP", now::resolve_instant, now::instant)
-        .aliases(&["NOW", "CURRENT_ROW_TIMESTAMP", "PROCTIME"])
+        .aliases(&["NOW", "CURRENT_ROW_TIMESTAMP"])
         .nondeterministic(),
+    // A time attribute: operators over it use their own clock.
+    Function::new("PROCTIME", "PROCTIME()", now::resolve_instant, now::instant).nondeterministic(),
     Function::new("LOCALTIMESTAMP", "LOCALTIMESTAMP", |a| now::resolve(a, TypeKind::Timestamp(3)), now::timestamp)
         .nondeterministic()
         .session_dependent(),
