@@ -8,6 +8,7 @@
 
 mod aggregate;
 mod calc;
+mod changelog_normalize;
 mod difference;
 mod expand;
 mod group_aggregate;
@@ -25,6 +26,7 @@ mod temporal_join;
 #[cfg(test)]
 mod testing;
 mod unnest;
+mod upsert_materialize;
 mod values;
 mod watermark;
 mod window;
@@ -41,6 +43,7 @@ use serde_json::Value;
 /// Adds every operator and watermark generator of this crate under its kind.
 pub fn register(registry: &mut Registry) {
     calc::register(registry);
+    changelog_normalize::register(registry);
     expand::register(registry);
     interval_join::register(registry);
     join::register(registry);
@@ -52,6 +55,7 @@ pub fn register(registry: &mut Registry) {
     rank::register(registry);
     temporal_join::register(registry);
     unnest::register(registry);
+    upsert_materialize::register(registry);
     values::register(registry);
     watermark::register(registry);
     window::register(registry);

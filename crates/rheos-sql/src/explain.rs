@@ -179,7 +179,7 @@ fn ordered(input: &Plan, partition: &[usize], order: &[SortKey]) -> String {
     format!("partitionBy=[{}], orderBy=[{}]", column_names(input, partition), order.join(", "))
 }
 
-fn column_names(plan: &Plan, columns: &[usize]) -> String {
+pub(crate) fn column_names(plan: &Plan, columns: &[usize]) -> String {
     columns.iter().map(|c| plan.columns[*c].name.as_str()).collect::<Vec<_>>().join(", ")
 }
 

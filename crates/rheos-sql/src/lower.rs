@@ -14,13 +14,13 @@ use rheos_core::schema::Schema;
 use rheos_expr::EvalConfig;
 use rheos_graph::{JobGraph, KeySpec, Node, NodeId, NodeKind, Partitioning, WatermarkSpec};
 use rheos_operators::spec::{
-    CalcSpec, DeduplicateSpec, ExpandSpec, Frame, GroupAggregateSpec, IntervalJoinSpec, JoinSide, JoinSpec, LimitSpec, MatchSpec, OverCall,
-    OverSpec, ProcessingTimeSpec, RankSpec, TemporalJoinSpec, UnnestSpec, ValuesSpec, WatermarkExprSpec, WindowAggregateSpec,
-    WindowJoinSpec, WindowRankSpec, WindowSpec, WindowTableSpec, Windowing,
+    CalcSpec, ChangelogNormalizeSpec, DeduplicateSpec, ExpandSpec, Frame, GroupAggregateSpec, IntervalJoinSpec, JoinSide, JoinSpec,
+    LimitSpec, MatchSpec, OverCall, OverSpec, ProcessingTimeSpec, RankSpec, TemporalJoinSpec, UnnestSpec, UpsertMaterializeSpec,
+    ValuesSpec, WatermarkExprSpec, WindowAggregateSpec, WindowJoinSpec, WindowRankSpec, WindowSpec, WindowTableSpec, Windowing,
 };
 
 use crate::error::{SqlError, SqlResult};
-use crate::explain::describe;
+use crate::explain::{column_names, describe};
 use crate::optimizer;
 use crate::plan::{JoinScope, Plan, RankStrategy, Rel, TimeAttribute};
 
@@ -68,7 +68,12 @@ impl<'a> Lowering<'a> {
         let same_key = |key: &&Vec<usize>| key.len() == table.primary_key.len() && table.primary_key.iter().all(|k| key.contains(k));
         let key = if table.primary_key.is_empty() { plan.unique_keys.first() } else { plan.unique_keys.iter().find(same_key) };
         let need_update_before = accepts != ChangelogMode::Upsert || key.is_none();
-        let inputs = self.lower(plan, need_update_before)?;
+        let mut inputs = self.lower(plan, need_update_before)?;
+        // Rows of one sink key that are several rows of the query: none may be lost when another goes.
+        let is_covered = |unique: &Vec<usize>| unique.iter().all(|c| table.primary_key.contains(c));
+        if !table.primary_key.is_empty() && !plan.changelog.is_insert_only() && !plan.unique_keys.iter().any(is_covered) {
+            inputs = vec![self.materialized(plan, &inputs, &table.primary_key, accepts != ChangelogMode::Upsert)?];
+        }
         let detail = format!("table=[{}], connector=[{}]", table.name, table.connector);
         let parallelism = if parallelism == 0 { self.options.parallelism } else { parallelism };
         // Changes of one row stay in one channel: by the sink's key, the row's, or else by all its columns.
@@ -109,9 +114,12 @@ impl<'a> Lowering<'a> {
         let p = self.options.parallelism;
         match &plan.rel {
             Rel::Scan { spec, .. } if need && plan.changelog == ChangelogMode::Upsert => {
-                let message = format!("'{}' gives updates without the rows that they replace, which this query needs", spec.name);
-                let hint = "only a sink with the same key can take such changes; read a changelog with old rows, such as debezium-json";
-                Err(SqlError::new(message).hint(Some(hint.into())))
+                let Some(key) = plan.unique_keys.first().filter(|key| !key.is_empty()) else {
+                    let message = format!("'{}' gives updates without the rows that they replace, which this query needs", spec.name);
+                    let hint = "declare its PRIMARY KEY (...) NOT ENFORCED: then the last row of each key is kept to tell what is replaced";
+                    return Err(SqlError::new(message).hint(Some(hint.into())));
+                };
+                Ok(vec![self.normalized(plan, key)?])
             }
             Rel::Scan { spec, watermark, .. } => {
                 let watermark = match watermark {
@@ -357,6 +365,39 @@ impl<'a> Lowering<'a> {
                 Ok(vec![self.operator(plan, "limit", spec, 1, &[(&inputs, 0, Partitioning::Rebalance)])])
             }
         }
+    }
+
+    /// A source of upserts with the last row of each key kept, so that each change knows what it replaces.
+    fn normalized(&mut self, plan: &Plan, key: &[usize]) -> SqlResult<NodeId> {
+        let inputs = self.lower(plan, false)?;
+        let spec = to_value(&ChangelogNormalizeSpec { input: plan.schema(), keys: key.to_vec(), emit_update_before: true })?;
+        let detail = format!("key=[{}]", column_names(plan, key));
+        self.keyed_node("ChangelogNormalize", detail, "changelog-normalize", spec, plan, &inputs, key)
+    }
+
+    /// The rows of a query by the key of a sink.
+    fn materialized(&mut self, plan: &Plan, inputs: &[NodeId], key: &[usize], emit_update_before: bool) -> SqlResult<NodeId> {
+        let spec = to_value(&UpsertMaterializeSpec { input: plan.schema(), keys: key.to_vec(), emit_update_before })?;
+        let detail = format!("key=[{}]", column_names(plan, key));
+        self.keyed_node("UpsertMaterialize", detail, "upsert-materialize", spec, plan, inputs, key)
+    }
+
+    /// A node that stands for no relation of the plan: it has the columns of `plan`, whose rows come by hash of `key`.
+    #[allow(clippy::too_many_arguments)]
+    fn keyed_node(
+        &mut self,
+        name: &str,
+        detail: String,
+        kind: &str,
+        spec: Value,
+        plan: &Plan,
+        inputs: &[NodeId],
+        key: &[usize],
+    ) -> SqlResult<NodeId> {
+        let node = NodeKind::Operator { kind: kind.into(), spec };
+        let by = Partitioning::Hash(KeySpec::Columns(key.to_vec()));
+        let p = self.options.parallelism;
+        Ok(self.node(name, detail, node, p, Some(plan.schema()), ChangelogMode::Retract, &[(inputs, 0, by)]))
     }
 
     /// An operator over the time columns of its inputs: as it is for event time, following the clock for processing time.

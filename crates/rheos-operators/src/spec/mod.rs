@@ -2,6 +2,7 @@
 
 pub mod aggregate;
 pub mod calc;
+pub mod changes;
 pub mod join;
 pub mod over;
 pub mod pattern;
@@ -11,6 +12,7 @@ pub mod window;
 
 pub use aggregate::{AggregateCall, GroupAggregateSpec};
 pub use calc::{CalcSpec, ExpandSpec, ValuesSpec, WatermarkExprSpec};
+pub use changes::{ChangelogNormalizeSpec, UpsertMaterializeSpec};
 pub use join::{Interval, IntervalJoinSpec, JoinKind, JoinSide, JoinSpec, TemporalJoinSpec, WindowJoinSpec};
 pub use over::{Frame, OverCall, OverSpec};
 pub use pattern::{AfterMatch, MatchExprs, MatchReference, MatchSpec, PatternElement, UnnestSpec, Unnesting};

@@ -1,5 +1,6 @@
 //! Conditions go down to where their columns come from.
 
+use rheos_core::changelog::ChangelogMode;
 use rheos_core::connector::{ColumnPath, Comparison, Predicate, PredicateValue, TableSpec};
 use rheos_core::registry::Registry;
 use rheos_core::types::TypeKind;
@@ -53,6 +54,8 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
             let calc = Plan::calc(input, and_all(stuck)?, projections, plan.names());
             filtered(renamed(&plan, calc), above)
         }
+        // What replaces by key is not to be filtered before it has replaced.
+        Rel::Scan { .. } if changelog == ChangelogMode::Upsert => filtered(plan, conditions),
         Rel::Scan { table, spec, watermark } => {
             let (spec, left) = offer(spec, conditions, registry)?;
             let scan = Plan::scan_of(&table, spec, watermark, changelog, bounded);

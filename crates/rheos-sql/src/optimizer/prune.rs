@@ -1,5 +1,6 @@
 //! Columns, nested fields, aggregates and window properties that nobody asks for go.
 
+use rheos_core::changelog::ChangelogMode;
 use rheos_core::connector::ColumnPath;
 use rheos_core::types::TypeKind;
 use rheos_expr::{Expr, Literal};
@@ -320,6 +321,10 @@ fn prune_scan(scan: Plan, condition: Option<Expr>, projections: Vec<Expr>, names
     let mut paths = Vec::new();
     for expr in projections.iter().chain(&condition).chain(watermark) {
         collect_paths(expr, &mut paths);
+    }
+    if scan.changelog == ChangelogMode::Upsert {
+        // Its changes are told apart by the key.
+        paths.extend(spec.primary_key.iter().map(|k| ColumnPath { column: *k, fields: vec![] }));
     }
     paths.sort();
     paths.dedup();

@@ -1,0 +1,30 @@
+//! Changelogs brought into another form.
+
+use serde::{Deserialize, Serialize};
+
+use rheos_core::schema::Schema;
+
+/// `changelog-normalize`: a changelog whose updates replace by key, without the rows that they replace or with some of them twice,
+/// becomes one with all of them. The last row of each key is kept. A change that changes nothing vanishes, as does a deletion of
+/// what is not there; what a deletion says beside the key counts for nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangelogNormalizeSpec {
+    /// The columns of the input, and of the output.
+    pub input: Schema,
+    /// The key columns.
+    pub keys: Vec<usize>,
+    /// Whether -U is to be put out.
+    pub emit_update_before: bool,
+}
+
+/// `upsert-materialize`: before a sink that replaces rows by a key of its own, which is not the query's: of several rows of one sink
+/// key the one that came last is there, and when it goes the one before takes its place. Updates of the input come with -U.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UpsertMaterializeSpec {
+    /// The columns of the input, and of the output.
+    pub input: Schema,
+    /// The key columns of the sink.
+    pub keys: Vec<usize>,
+    /// Whether -U is to be put out.
+    pub emit_update_before: bool,
+}
