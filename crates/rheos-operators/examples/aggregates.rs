@@ -112,7 +112,15 @@ fn outputs(keys: &[usize], calls: &[AggregateCall]) -> Vec<Field> {
 
 fn group(keys: &[usize], aggregates: Vec<AggregateCall>, emit_update_before: bool) -> GroupAggregateSpec {
     let output = Schema::new(outputs(keys, &aggregates));
-    GroupAggregateSpec { input: schema(), keys: keys.to_vec(), aggregates, input_retracts: false, emit_update_before, output }
+    GroupAggregateSpec {
+        input: schema(),
+        keys: keys.to_vec(),
+        aggregates,
+        input_retracts: false,
+        emit_update_before,
+        state_ttl_ms: None,
+        output,
+    }
 }
 
 fn window(window: WindowSpec, keys: &[usize], aggregates: Vec<AggregateCall>) -> WindowAggregateSpec {

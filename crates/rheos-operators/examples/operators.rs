@@ -93,7 +93,7 @@ fn measure(name: &str, kind: &str, spec: &impl serde::Serialize, ports: &[(usize
 }
 
 fn join(left_key: usize, right_key: usize) -> JoinSpec {
-    let side = |key| JoinSide { schema: schema(), keys: vec![key], retracts: false, unique_key: None };
+    let side = |key| JoinSide { schema: schema(), keys: vec![key], retracts: false, unique_key: None, state_ttl_ms: None };
     let output = Schema::new([schema().fields, schema().fields].concat());
     let (left, right) = (side(left_key), side(right_key));
     JoinSpec { kind: JoinKind::Inner, left, right, condition: None, output, config: EvalConfig::default() }
@@ -105,7 +105,7 @@ fn main() {
         let mut output = schema();
         output.fields.extend(rank_column.then(|| Field::new("rn", TypeKind::BigInt.not_null())));
         let order = vec![SortKey { column: 2, descending: true, nulls_first: false }];
-        RankSpec { input: schema(), partition: vec![0], order, start: 1, end, rank_column, input_retracts, output }
+        RankSpec { input: schema(), partition: vec![0], order, start: 1, end, rank_column, input_retracts, state_ttl_ms: None, output }
     };
     measure("join of auctions and persons", "join", &join(1, 0), &[(1, 0), (0, 1)], &batches);
     measure("join of bids and auctions", "join", &join(0, 0), &[(1, 1), (0, 2)], &batches);
@@ -118,6 +118,6 @@ fn main() {
     measure("first bid of each auction", "rank", &rank(1, false, false), &[(0, 2)], &batches);
     measure("first ten bids of each auction", "rank", &rank(10, true, false), &[(0, 2)], &batches);
     measure("first bid of each auction, bids may be taken back", "rank", &rank(1, false, true), &[(0, 2)], &batches);
-    let last = DeduplicateSpec { input: schema(), keys: vec![0, 1], time: 3, keep_last: true };
+    let last = DeduplicateSpec { input: schema(), keys: vec![0, 1], time: 3, keep_last: true, state_ttl_ms: None };
     measure("last bid of each bidder on each auction", "deduplicate", &last, &[(0, 2)], &batches);
 }

@@ -12,8 +12,10 @@ use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_core::time::TimestampMs;
 use rheos_state::{KeyIndex, Slot};
 
+use crate::idle_state::IdleState;
 use crate::row_store::{NO_ROW, RowStore, take_rows};
 use crate::spec::ChangelogNormalizeSpec;
 use crate::{read_spec, records};
@@ -35,6 +37,7 @@ struct ChangelogNormalize {
     pending: StoredChanges,
     /// Keys without a row after the batch at hand.
     gone: Vec<Slot>,
+    idle: Option<IdleState>,
     key_group_count: u32,
     metrics: Arc<OperatorMetrics>,
 }
@@ -96,6 +99,7 @@ impl ChangelogNormalize {
             last: Vec::new(),
             pending: StoredChanges::default(),
             gone: Vec::new(),
+            idle: IdleState::new(spec.state_ttl_ms),
             key_group_count: 1,
             metrics: Arc::default(),
             spec,
@@ -107,6 +111,9 @@ impl ChangelogNormalize {
         let (mut slots, mut new_rows) = (Vec::new(), Vec::new());
         self.keys.resolve(&keys, rows, &mut slots, &mut new_rows)?;
         self.last.resize(self.keys.slot_bound(), NO_ROW);
+        if let Some(idle) = &mut self.idle {
+            idle.touch(slots.iter().copied());
+        }
         Ok(slots)
     }
 
@@ -166,6 +173,7 @@ impl Operator for ChangelogNormalize {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
+        self.idle.iter_mut().for_each(|idle| idle.set_env(context.env.clone()));
         let types: Vec<DataType> = self.schema.fields().iter().map(|f| f.data_type().clone()).collect();
         let Some(restored) = restored else { return Ok(()) };
         for batch in restored.rows(ROWS, &types)? {
@@ -191,6 +199,25 @@ impl Operator for ChangelogNormalize {
         self.keys.remove(&std::mem::take(&mut self.gone));
         self.metrics.state_rows.set(self.rows.len() as i64);
         self.rows.settle()?;
+        Ok(Progress::Done)
+    }
+
+    fn next_timer_ms(&self) -> Option<TimestampMs> {
+        self.idle.as_ref().and_then(IdleState::next_ms)
+    }
+
+    fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
+        let mut idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
+        idle.retain(|key| self.keys.is_used(*key));
+        for key in &idle {
+            let row = std::mem::replace(&mut self.last[*key as usize], NO_ROW);
+            if row != NO_ROW {
+                self.rows.remove(row);
+            }
+        }
+        self.keys.remove(&idle);
+        self.rows.settle()?;
+        self.metrics.state_rows.set(self.rows.len() as i64);
         Ok(Progress::Done)
     }
 

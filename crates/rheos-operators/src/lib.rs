@@ -12,6 +12,7 @@ mod changelog_normalize;
 mod difference;
 mod expand;
 mod group_aggregate;
+mod idle_state;
 mod interval_join;
 mod join;
 mod limit;

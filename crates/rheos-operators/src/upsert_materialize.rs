@@ -11,9 +11,11 @@ use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_core::time::TimestampMs;
 use rheos_state::{KeyIndex, Slot};
 
 use crate::changelog_normalize::StoredChanges;
+use crate::idle_state::IdleState;
 use crate::read_spec;
 use crate::row_store::{NO_ROW, RowStore, take_rows};
 use crate::spec::UpsertMaterializeSpec;
@@ -39,6 +41,7 @@ struct UpsertMaterialize {
     pending: StoredChanges,
     /// The keys that the batch at hand has changed.
     touched: Vec<Slot>,
+    idle: Option<IdleState>,
     key_group_count: u32,
     metrics: Arc<OperatorMetrics>,
 }
@@ -58,6 +61,7 @@ impl UpsertMaterialize {
             lists: Vec::new(),
             pending: StoredChanges::default(),
             touched: Vec::new(),
+            idle: IdleState::new(spec.state_ttl_ms),
             key_group_count: 1,
             metrics: Arc::default(),
             spec,
@@ -69,6 +73,9 @@ impl UpsertMaterialize {
         let (mut slots, mut new_rows) = (Vec::new(), Vec::new());
         self.keys.resolve(&keys, rows, &mut slots, &mut new_rows)?;
         self.lists.resize_with(self.keys.slot_bound(), Vec::new);
+        if let Some(idle) = &mut self.idle {
+            idle.touch(slots.iter().copied());
+        }
         Ok(slots)
     }
 
@@ -119,6 +126,7 @@ impl Operator for UpsertMaterialize {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
+        self.idle.iter_mut().for_each(|idle| idle.set_env(context.env.clone()));
         let Some(restored) = restored else { return Ok(()) };
         let width = self.types.len();
         let types: Vec<DataType> = self.types.iter().cloned().chain([DataType::UInt64]).collect();
@@ -150,6 +158,22 @@ impl Operator for UpsertMaterialize {
         self.keys.remove(&empty);
         self.metrics.state_rows.set(self.rows.len() as i64);
         self.rows.settle()?;
+        Ok(Progress::Done)
+    }
+
+    fn next_timer_ms(&self) -> Option<TimestampMs> {
+        self.idle.as_ref().and_then(IdleState::next_ms)
+    }
+
+    fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
+        let mut idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
+        idle.retain(|key| self.keys.is_used(*key));
+        for key in &idle {
+            std::mem::take(&mut self.lists[*key as usize]).into_iter().for_each(|row| self.rows.remove(row));
+        }
+        self.keys.remove(&idle);
+        self.rows.settle()?;
+        self.metrics.state_rows.set(self.rows.len() as i64);
         Ok(Progress::Done)
     }
 

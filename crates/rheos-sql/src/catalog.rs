@@ -10,6 +10,7 @@ use rheos_core::schema::Schema;
 use rheos_expr::Expr;
 
 use crate::error::{SqlError, SqlResult};
+use crate::parser::hints::OPTIONS;
 use crate::suggest::did_you_mean;
 
 /// A table as CREATE TABLE declared it, bound.
@@ -102,6 +103,27 @@ impl Catalog {
     /// All relations by name.
     pub fn relations(&self) -> impl Iterator<Item = (&str, &Relation)> {
         self.relations.iter().map(|(n, r)| (n.as_str(), r))
+    }
+}
+
+/// A name without the hint OPTIONS behind it, and what that says.
+pub fn hinted(name: &ObjectName) -> SqlResult<(ObjectName, BTreeMap<String, String>)> {
+    let parts = name.0.as_slice();
+    let Some([.., marker, encoded]) = Some(parts).filter(|p| p.len() > 2) else { return Ok((name.clone(), BTreeMap::new())) };
+    if marker.as_ident().is_none_or(|i| i.value != OPTIONS) {
+        return Ok((name.clone(), BTreeMap::new()));
+    }
+    let encoded = encoded.as_ident().map(|i| i.value.as_str()).unwrap_or_default();
+    let options = serde_json::from_str(encoded).map_err(|e| SqlError::at(name, e.to_string()))?;
+    Ok((ObjectName(parts[..parts.len() - 2].to_vec()), options))
+}
+
+impl Table {
+    /// The same table with other options.
+    pub fn with_options(&self, options: BTreeMap<String, String>) -> Table {
+        let mut table = self.clone();
+        table.spec.options.extend(options);
+        table
     }
 }
 

@@ -134,6 +134,7 @@ pub(crate) fn describe(plan: &Plan) -> (&'static str, String) {
             (name, format!("type=[{kind:?}], on=[{}]{when}{condition}", keys.join(", ")))
         }
         Rel::Union { .. } => ("Union", "all=[true]".into()),
+        Rel::Over { input, order, calls, .. } if calls.is_empty() => ("TemporalSort", ordered(input, &[], order)),
         Rel::Over { input, partition, order, time, calls } => {
             let calls: Vec<String> = calls.iter().map(|c| over_text(input, c)).collect();
             let when = if time.is_some() { ", in order of time" } else { "" };

@@ -33,6 +33,10 @@ pub struct LowerOptions {
     pub per_row_watermarks: bool,
     /// The time zone and the like.
     pub config: EvalConfig,
+    /// How long state that nothing touches is kept (`table.exec.state.ttl`), in milliseconds; `None`: for ever.
+    pub state_ttl_ms: Option<i64>,
+    /// Whether changelog sources with a primary key may give changes twice (`table.exec.source.cdc-events-duplicate`).
+    pub cdc_duplicates: bool,
 }
 
 /// Lowers plans into one job.
@@ -119,18 +123,20 @@ impl<'a> Lowering<'a> {
                     let hint = "declare its PRIMARY KEY (...) NOT ENFORCED: then the last row of each key is kept to tell what is replaced";
                     return Err(SqlError::new(message).hint(Some(hint.into())));
                 };
-                Ok(vec![self.normalized(plan, key)?])
+                let key = key.clone();
+                let inputs = self.lower(plan, false)?;
+                Ok(vec![self.normalized(plan, &inputs, &key)?])
             }
-            Rel::Scan { spec, watermark, .. } => {
-                let watermark = match watermark {
-                    None => None,
-                    Some(expr) => Some(WatermarkSpec {
-                        generator: "expression".into(),
-                        spec: to_value(&WatermarkExprSpec { expr: expr.clone(), config })?,
-                        idle_timeout_ms: spec.duration_ms("scan.watermark.idle-timeout")?.filter(|ms| *ms > 0),
-                        per_row: self.options.per_row_watermarks,
-                    }),
-                };
+            Rel::Scan { spec, .. } if self.has_duplicates(plan) => {
+                let key = plan.unique_keys.first().cloned().unwrap_or_default();
+                let (table, watermark) = (spec.clone(), self.watermark(plan)?);
+                let (name, detail) = describe(plan);
+                let node = NodeKind::Source { table, watermark };
+                let source = self.node(name, detail, node, 1, Some(output), plan.changelog, &[]);
+                Ok(vec![self.normalized(plan, &[source], &key)?])
+            }
+            Rel::Scan { spec, .. } => {
+                let watermark = self.watermark(plan)?;
                 let kind = NodeKind::Source { table: spec.clone(), watermark };
                 let (name, detail) = describe(plan);
                 // A changelog's order is that of its file: one reader, and no rebalancing after it.
@@ -187,6 +193,7 @@ impl<'a> Lowering<'a> {
                     aggregates: calls.clone(),
                     input_retracts: !input.changelog.is_insert_only(),
                     emit_update_before: need,
+                    state_ttl_ms: plan.state_ttl_ms[0].or(self.options.state_ttl_ms),
                     output,
                 })?;
                 Ok(vec![self.keyed(plan, "group-aggregate", spec, &inputs, keys)])
@@ -222,13 +229,16 @@ impl<'a> Lowering<'a> {
                 let all_versions = if versions { versions_of(right) } else { None };
                 let right = all_versions.as_ref().unwrap_or(right);
                 let (l, r) = (self.lower(left, true)?, self.lower(right, !versions)?);
-                let side = |p: &Plan, keys: &[usize]| JoinSide {
+                let ttl_ms = self.options.state_ttl_ms.filter(|_| *scope == JoinScope::Unbounded);
+                let side = |p: &Plan, keys: &[usize], hinted_ms: Option<i64>| JoinSide {
                     schema: p.schema(),
                     keys: keys.to_vec(),
                     retracts: !p.changelog.is_insert_only(),
                     unique_key: p.unique_keys.first().cloned(),
+                    state_ttl_ms: hinted_ms.filter(|_| *scope == JoinScope::Unbounded).or(ttl_ms),
                 };
-                let (left_side, right_side) = (side(left, left_keys), side(right, right_keys));
+                let [left_ms, right_ms] = plan.state_ttl_ms;
+                let (left_side, right_side) = (side(left, left_keys, left_ms), side(right, right_keys, right_ms));
                 let (kind, condition) = (*kind, condition.clone());
                 let (name, spec) = match *scope {
                     JoinScope::Windows { left_end, right_end } => {
@@ -283,6 +293,7 @@ impl<'a> Lowering<'a> {
                     time: *time,
                     calls: calls.clone(),
                     input_retracts: !input.changelog.is_insert_only(),
+                    state_ttl_ms: self.options.state_ttl_ms,
                     output,
                 })?;
                 let (kind, spec) = match time {
@@ -320,7 +331,13 @@ impl<'a> Lowering<'a> {
                 let (kind, spec) = match strategy {
                     RankStrategy::Deduplicate { time, keep_last } if !rank_column => (
                         "deduplicate",
-                        to_value(&DeduplicateSpec { input: input_schema, keys: partition.clone(), time: *time, keep_last: *keep_last })?,
+                        to_value(&DeduplicateSpec {
+                            input: input_schema,
+                            keys: partition.clone(),
+                            time: *time,
+                            keep_last: *keep_last,
+                            state_ttl_ms: self.options.state_ttl_ms,
+                        })?,
                     ),
                     RankStrategy::Window { end: window_end } => {
                         let spec = WindowRankSpec {
@@ -344,6 +361,7 @@ impl<'a> Lowering<'a> {
                             end: *end,
                             rank_column: *rank_column,
                             input_retracts: !input.changelog.is_insert_only(),
+                            state_ttl_ms: self.options.state_ttl_ms,
                             output,
                         };
                         ("rank", to_value(&spec)?)
@@ -367,17 +385,42 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// Whether a source of changes, each with the row that it replaces, may give some of them twice: then its key says which.
+    fn has_duplicates(&self, plan: &Plan) -> bool {
+        self.options.cdc_duplicates && plan.changelog == ChangelogMode::Retract && plan.unique_keys.iter().any(|key| !key.is_empty())
+    }
+
+    /// The watermark of a source.
+    fn watermark(&self, plan: &Plan) -> SqlResult<Option<WatermarkSpec>> {
+        let Rel::Scan { spec, watermark: Some(expr), .. } = &plan.rel else { return Ok(None) };
+        Ok(Some(WatermarkSpec {
+            generator: "expression".into(),
+            spec: to_value(&WatermarkExprSpec { expr: expr.clone(), config: self.options.config.clone() })?,
+            idle_timeout_ms: spec.duration_ms("scan.watermark.idle-timeout")?.filter(|ms| *ms > 0),
+            per_row: self.options.per_row_watermarks,
+        }))
+    }
+
     /// A source of upserts with the last row of each key kept, so that each change knows what it replaces.
-    fn normalized(&mut self, plan: &Plan, key: &[usize]) -> SqlResult<NodeId> {
-        let inputs = self.lower(plan, false)?;
-        let spec = to_value(&ChangelogNormalizeSpec { input: plan.schema(), keys: key.to_vec(), emit_update_before: true })?;
+    fn normalized(&mut self, plan: &Plan, inputs: &[NodeId], key: &[usize]) -> SqlResult<NodeId> {
+        let spec = to_value(&ChangelogNormalizeSpec {
+            input: plan.schema(),
+            keys: key.to_vec(),
+            emit_update_before: true,
+            state_ttl_ms: self.options.state_ttl_ms,
+        })?;
         let detail = format!("key=[{}]", column_names(plan, key));
-        self.keyed_node("ChangelogNormalize", detail, "changelog-normalize", spec, plan, &inputs, key)
+        self.keyed_node("ChangelogNormalize", detail, "changelog-normalize", spec, plan, inputs, key)
     }
 
     /// The rows of a query by the key of a sink.
     fn materialized(&mut self, plan: &Plan, inputs: &[NodeId], key: &[usize], emit_update_before: bool) -> SqlResult<NodeId> {
-        let spec = to_value(&UpsertMaterializeSpec { input: plan.schema(), keys: key.to_vec(), emit_update_before })?;
+        let spec = to_value(&UpsertMaterializeSpec {
+            input: plan.schema(),
+            keys: key.to_vec(),
+            emit_update_before,
+            state_ttl_ms: self.options.state_ttl_ms,
+        })?;
         let detail = format!("key=[{}]", column_names(plan, key));
         self.keyed_node("UpsertMaterialize", detail, "upsert-materialize", spec, plan, inputs, key)
     }

@@ -103,7 +103,13 @@ impl World {
 
     fn job(&self, sql: &str, accepts: &str) -> SqlResult<JobGraph> {
         let plan = self.plan(sql)?;
-        let options = LowerOptions { parallelism: 2, per_row_watermarks: false, config: EvalConfig::default() };
+        let options = LowerOptions {
+            parallelism: 2,
+            per_row_watermarks: false,
+            config: EvalConfig::default(),
+            state_ttl_ms: None,
+            cdc_duplicates: false,
+        };
         let mut lowering = Lowering::new("test", &self.registry, options);
         let options = [("connector".to_string(), "fake".to_string()), ("accepts".to_string(), accepts.to_string())].into();
         let (name, connector) = ("out".into(), "fake".into());
@@ -255,10 +261,13 @@ fn what_is_not_supported_is_refused_with_its_place() {
     for (sql, message, column) in [
         ("SELECT a FROM t FOR SYSTEM_TIME AS OF ts", "not supported", 15),
         ("SELECT a FROM t ORDER BY a", "ORDER BY without LIMIT", 26),
-        ("SELECT SUM(a) OVER (ORDER BY ts) FROM t", "SUM OVER is not supported yet", 8),
-        ("SELECT (SELECT MAX(d) FROM u) FROM t", "scalar subquery", 0),
-        ("SELECT a FROM t EXCEPT SELECT d FROM u", "EXCEPT is not supported yet", 1),
-        ("SELECT a FROM t NATURAL JOIN u", "NATURAL JOIN", 0),
+        (
+            "SELECT SUM(a) OVER (ORDER BY a ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) FROM t",
+            "a frame that does not end with CURRENT ROW",
+            8,
+        ),
+        ("SELECT (SELECT a, d FROM u) FROM t", "a subquery that is a value has one column, not 2", 9),
+        ("SELECT NTILE(4) OVER (ORDER BY a) FROM t", "NTILE OVER is not supported yet", 8),
         ("SELECT b, COUNT(*) FROM t GROUP BY a", "column 'b' is neither grouped nor in an aggregate", 8),
         ("SELECT a FROM t WHERE COUNT(*) > 1", "the aggregate COUNT is not allowed in WHERE", 23),
         ("SELECT t.a FROM t JOIN u ON t.a = u.a WHERE a = 1", "column 'a' is ambiguous", 45),

@@ -9,7 +9,7 @@ use rheos_core::registry::Registry;
 use rheos_expr::build;
 use rheos_graph::{JobGraph, NodeKind};
 use rheos_sql::binder::Binder;
-use rheos_sql::catalog::{Catalog, Relation, Table, View, simple_name};
+use rheos_sql::catalog::{Catalog, Relation, Table, View, hinted, simple_name};
 use rheos_sql::lower::Lowering;
 use rheos_sql::parser::{self, Explain, Insert, Parsed, Show, Statement};
 use rheos_sql::plan::Plan;
@@ -331,7 +331,11 @@ impl Session {
 
     /// The query of an INSERT with its columns brought to those of the table.
     fn insert_plan(&self, insert: &Insert) -> SqlResult<(Plan, Arc<Table>)> {
-        let table = Arc::clone(self.catalog.table(&insert.table)?);
+        let (name, options) = hinted(&insert.table)?;
+        let mut table = Arc::clone(self.catalog.table(&name)?);
+        if !options.is_empty() {
+            table = Arc::new(table.with_options(options));
+        }
         let plan = self.binder().bind(&insert.query)?;
         let physical = &table.spec.schema.fields;
         let mut targets: Vec<usize> = Vec::new();

@@ -9,10 +9,16 @@ use rheos_sql::lower::LowerOptions;
 use rheos_sql::{SqlError, SqlResult};
 
 /// A key that Rheos obeys: key, default, meaning.
-const PLANNING: [(&str, &str, &str); 4] = [
+const PLANNING: [(&str, &str, &str); 6] = [
     ("parallelism.default", "1", "how many subtasks an operator runs as; 'auto' is the number of cores"),
     ("pipeline.auto-watermark-interval", "batch", "0 lets a watermark follow each row that advances it; anything else, each batch"),
     ("pipeline.name", "", "the job's name"),
+    (
+        "table.exec.source.cdc-events-duplicate",
+        "false",
+        "whether changelog sources may give changes twice, as after a restart of what fills them: their primary key says which",
+    ),
+    ("table.exec.state.ttl", "0 ms", "how long state that nothing touches is kept; 0 is for ever"),
     ("table.local-time-zone", "UTC", "the zone in which TIMESTAMP_LTZ is read and shown"),
 ];
 
@@ -36,6 +42,8 @@ impl Settings {
             "parallelism.default" if value != "auto" && !matches!(value.parse::<usize>(), Ok(1..=1024)) => {
                 return wrong("number from 1 to 1024, nor 'auto'");
             }
+            "table.exec.state.ttl" if parse_duration_ms(value).is_err() => return wrong("duration, such as '12 h'"),
+            "table.exec.source.cdc-events-duplicate" if !["true", "false"].contains(&value) => return wrong("'true' or 'false'"),
             "pipeline.auto-watermark-interval" if value != "batch" && parse_duration_ms(value).is_err() => return wrong("duration"),
             "table.local-time-zone" if !rheos_expr::is_time_zone(value) => {
                 return wrong("time zone such as 'UTC', 'Europe/Berlin' or '+02:00'");
@@ -82,6 +90,13 @@ impl Settings {
             Some(n) => n.parse().unwrap_or(1),
         };
         let interval = self.get("pipeline.auto-watermark-interval").and_then(|v| parse_duration_ms(v).ok());
-        LowerOptions { parallelism, per_row_watermarks: interval == Some(0), config: self.eval_config() }
+        let ttl_ms = self.get("table.exec.state.ttl").and_then(|v| parse_duration_ms(v).ok()).filter(|ms| *ms > 0);
+        LowerOptions {
+            parallelism,
+            per_row_watermarks: interval == Some(0),
+            config: self.eval_config(),
+            state_ttl_ms: ttl_ms.map(|ms| ms.min(i64::MAX as u64) as i64),
+            cdc_duplicates: self.get("table.exec.source.cdc-events-duplicate") == Some("true"),
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::testing::{Change, Dice, Instances, Table, Value, batch, fold};
 
 fn spec(emit_update_before: bool) -> ChangelogNormalizeSpec {
     let field = |name: &str| Field::new(name, TypeKind::BigInt.nullable());
-    ChangelogNormalizeSpec { input: Schema::new(vec![field("k"), field("v")]), keys: vec![0], emit_update_before }
+    ChangelogNormalizeSpec { input: Schema::new(vec![field("k"), field("v")]), keys: vec![0], emit_update_before, state_ttl_ms: None }
 }
 
 #[test]

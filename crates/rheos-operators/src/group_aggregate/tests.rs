@@ -15,7 +15,15 @@ fn spec(keys: &[usize], aggregates: Vec<AggregateCall>, input_retracts: bool, em
     let input = model::schema();
     let mut output: Vec<Field> = keys.iter().map(|k| input.fields[*k].clone()).collect();
     output.extend(aggregates.iter().enumerate().map(|(i, c)| Field::new(format!("a{i}"), c.ty.clone())));
-    GroupAggregateSpec { input, keys: keys.to_vec(), aggregates, input_retracts, emit_update_before, output: Schema::new(output) }
+    GroupAggregateSpec {
+        input,
+        keys: keys.to_vec(),
+        aggregates,
+        input_retracts,
+        emit_update_before,
+        state_ttl_ms: None,
+        output: Schema::new(output),
+    }
 }
 
 fn operator(spec: &GroupAggregateSpec) -> Box<dyn Operator> {

@@ -30,6 +30,7 @@ use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_core::time::TimestampMs;
 use rheos_state::{KeyIndex, Slot};
 
 use self::changes::Changes;
@@ -162,6 +163,9 @@ impl Operator for Join {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
+        for idle in self.sides.iter_mut().filter_map(|side| side.idle.as_mut()) {
+            idle.set_env(context.env.clone());
+        }
         self.condition = self.condition.take().map(|c| c.with_env(context.env));
         let Some(restored) = restored else { return Ok(()) };
         for (side, name) in self.sides.iter_mut().zip(SIDES) {
@@ -192,6 +196,22 @@ impl Operator for Join {
             }
         }
         self.settle(&work)?;
+        Ok(Progress::Done)
+    }
+
+    fn next_timer_ms(&self) -> Option<TimestampMs> {
+        self.sides.iter().filter_map(|side| side.idle.as_ref()?.next_ms()).min()
+    }
+
+    fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
+        let mut keys = self.sides[0].forget_idle(now_ms)?;
+        keys.extend(self.sides[1].forget_idle(now_ms)?);
+        keys.sort_unstable();
+        keys.dedup();
+        let [left, right] = &self.sides;
+        keys.retain(|key| left.lists.count(*key) + right.lists.count(*key) == 0);
+        self.keys.remove(&keys);
+        self.report();
         Ok(Progress::Done)
     }
 

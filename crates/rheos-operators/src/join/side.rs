@@ -7,10 +7,12 @@ use arrow::datatypes::{DataType, UInt32Type};
 use rheos_core::error::{Error, Result};
 use rheos_core::key_group::hash_columns;
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_core::time::TimestampMs;
 use rheos_state::{KeyIndex, Slot};
 
 use super::changes::resolve;
 use super::lists::KeyLists;
+use crate::idle_state::IdleState;
 use crate::row_store::{RowIndex, RowStore};
 use crate::spec::JoinSide;
 
@@ -27,6 +29,10 @@ pub(super) struct Side {
     /// By row slot: how many rows of the other side it matches. Kept only where that cannot be told from the number of rows
     /// of the key: with a condition, where this side's rows without a match matter.
     pub(super) degrees: Option<Vec<u32>>,
+    /// Rows that are to be forgotten some time after they came.
+    pub(super) idle: Option<IdleState>,
+    /// By row slot: its key; kept only where rows are forgotten.
+    key_of: Vec<u32>,
     /// The columns of a snapshot: the rows', then the number of matches where it is kept.
     stored: Vec<DataType>,
 }
@@ -41,7 +47,9 @@ impl Side {
             keys: spec.keys.clone(),
             identity: spec.unique_key.clone().unwrap_or_else(|| (0..types.len()).collect()),
             rows: RowStore::new(types),
-            lists: KeyLists::new(spec.retracts),
+            lists: KeyLists::new(spec.retracts || spec.state_ttl_ms.is_some()),
+            idle: IdleState::new(spec.state_ttl_ms),
+            key_of: Vec::new(),
             index: spec.retracts.then(RowIndex::default),
             degrees: counts_matches.then(Vec::new),
             stored,
@@ -72,7 +80,33 @@ impl Side {
             let store = &self.rows;
             index.add(hashes[row], slot, |other| store.equals(other, columns, row));
         }
+        if let Some(idle) = &mut self.idle {
+            idle.touch([slot]);
+            self.key_of.resize(self.key_of.len().max(slot as usize + 1), 0);
+            self.key_of[slot as usize] = key;
+        }
         self.lists.add(key, slot)
+    }
+
+    /// Forgets the rows whose time has come by `now_ms`; returns their keys.
+    pub(super) fn forget_idle(&mut self, now_ms: TimestampMs) -> Result<Vec<u32>> {
+        let mut idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
+        idle.retain(|row| self.rows.is_kept(*row));
+        let columns = self.rows.gather_all(&idle)?;
+        let hashes = self.identity_hashes(&columns, idle.len())?;
+        if let Some(index) = &mut self.index {
+            let store = &self.rows;
+            for (at, row) in idle.iter().enumerate() {
+                index.remove_slot(hashes[at], *row, |other| store.equals(other, &columns, at));
+            }
+        }
+        let keys: Vec<u32> = idle.iter().map(|row| self.key_of[*row as usize]).collect();
+        for (row, key) in idle.iter().zip(&keys) {
+            self.lists.remove(*key, *row);
+            self.rows.remove(*row);
+        }
+        self.rows.settle()?;
+        Ok(keys)
     }
 
     /// Removes a row that equals row `row` of `columns`; returns how many its key has left, or `None` where there was none.

@@ -28,7 +28,7 @@ fn less() -> Expr {
 }
 
 fn spec(kind: JoinKind, retracts: [bool; 2], condition: Option<Expr>) -> JoinSpec {
-    let side = |i: usize| JoinSide { schema: side_schema(), keys: vec![0], retracts: retracts[i], unique_key: None };
+    let side = |i: usize| JoinSide { schema: side_schema(), keys: vec![0], retracts: retracts[i], unique_key: None, state_ttl_ms: None };
     let mut output = side_schema().fields;
     if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {
         output.extend(side_schema().fields);

@@ -20,6 +20,7 @@ use rheos_core::time::{MIN_WATERMARK, TimestampMs};
 use rheos_state::{KeyedTable, Slot, SlotColumns};
 
 use super::frames::{Frames, Member, Sequence, Work};
+use crate::rank::RowOrder;
 use crate::records;
 use crate::row_store::{NO_ROW, RowStore, take_rows};
 use crate::row_time::{RowTimes, restore_watermark, save_watermark};
@@ -45,6 +46,8 @@ pub(super) struct InTime {
     is_out: Vec<bool>,
     /// The rows that wait, by time.
     waiting: BTreeMap<TimestampMs, Vec<u32>>,
+    /// The order of rows of one time, where more than the time says it.
+    order: Option<RowOrder>,
     /// The longest frame, where all are bounded in time: partitions are forgotten then.
     reach_ms: Option<i64>,
     /// Whether something counts all rows of a partition, so that a row may not come behind the watermark.
@@ -139,6 +142,7 @@ impl InTime {
         Ok(InTime {
             reach_ms: spec.calls.iter().map(reach_ms).collect::<Option<Vec<_>>>().and_then(|ms| ms.into_iter().max()),
             counts_all: spec.calls.iter().any(counts_all),
+            order: (spec.order.len() > 1).then(|| RowOrder::new(&spec.order, &spec.input.to_arrow())).transpose()?,
             time,
             read,
             partitions: KeyedTable::new(&key_types, 0, partitions)?,
@@ -188,15 +192,22 @@ impl InTime {
     }
 
     /// Takes the next rows that are due, about `room` of them, in order.
-    fn due(&mut self, room: usize) -> Vec<Member> {
+    fn due(&mut self, room: usize) -> Result<Vec<Member>> {
         let mut due = Vec::new();
         while due.len() < room
             && let Some(entry) = self.waiting.first_entry().filter(|e| *e.key() <= self.watermark)
         {
             let time = *entry.key();
-            due.extend(entry.remove().into_iter().map(|row| (time, row)));
+            let mut rows = entry.remove();
+            if let Some(order) = &self.order {
+                let keys = order.keys(&self.rows.gather_all(&rows)?)?;
+                let mut positions: Vec<usize> = (0..rows.len()).collect();
+                positions.sort_by(|a, b| keys.get(*a).cmp(keys.get(*b)));
+                rows = positions.into_iter().map(|i| rows[i]).collect();
+            }
+            due.extend(rows.into_iter().map(|row| (time, row)));
         }
-        due
+        Ok(due)
     }
 
     /// Puts out rows that are due.
@@ -394,7 +405,7 @@ impl Operator for InTime {
             if out.is_full() {
                 return Ok(Progress::More);
             }
-            let due = self.due(out.room());
+            let due = self.due(out.room())?;
             if due.is_empty() {
                 self.expire()?;
                 self.report();

@@ -17,6 +17,7 @@ use rheos_core::error::Result;
 use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_core::time::TimestampMs;
 use rheos_state::{Slot, SlotColumns};
 
 use super::frames::{Frames, Member, Sequence};
@@ -65,6 +66,7 @@ impl<K: OrderKey> Updating<K> {
             namespace_columns: 0,
             keep: u64::MAX,
             retracts: spec.input_retracts,
+            ttl_ms: spec.state_ttl_ms,
         };
         Ok(Updating {
             rows: TopRows::new(top, RowOrder::new(&spec.order, &input)?)?,
@@ -118,6 +120,7 @@ impl<K: OrderKey> Operator for Updating<K> {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
+        self.rows.set_env(context.env);
         if let Some(restored) = restored {
             self.rows.restore(ROWS, &restored, &self.metrics)?;
         }
@@ -149,17 +152,20 @@ impl<K: OrderKey> Operator for Updating<K> {
             }
         }
         let after = after.concat();
+        // In the order of the partition, so that of rows with one key of a sink the last is the last.
         let stayed: Vec<(u32, usize, usize)> = after.iter().filter_map(|row| Some((*row, *old.get(row)?, new[row]))).collect();
         let at = |list: &[ArrayRef], positions: Vec<u32>| crate::row_store::take_rows(list, &positions);
         let was = at(&changes.values[0], stayed.iter().map(|s| s.1 as u32).collect())?;
         let is = at(&changes.values[1], stayed.iter().map(|s| s.2 as u32).collect())?;
         let differs = difference::rows_that_differ(&was, &is, stayed.len())?;
-        for ((row, old, new), _) in stayed.iter().zip(differs).filter(|(_, differs)| *differs) {
-            changes.push(*row, (0, *old), RowKind::UpdateBefore);
-            changes.push(*row, (1, *new), RowKind::UpdateAfter);
-        }
-        for row in after.iter().filter(|row| !old.contains_key(row)) {
-            changes.push(*row, (1, new[row]), RowKind::Insert);
+        let mut stayed = stayed.iter().zip(differs);
+        for (at, row) in after.iter().enumerate() {
+            if !old.contains_key(row) {
+                changes.push(*row, (1, at), RowKind::Insert);
+            } else if let Some(((row, old, new), true)) = stayed.next() {
+                changes.push(*row, (0, *old), RowKind::UpdateBefore);
+                changes.push(*row, (1, *new), RowKind::UpdateAfter);
+            }
         }
         self.pending = Some(changes);
         self.resume(out)
@@ -183,6 +189,16 @@ impl<K: OrderKey> Operator for Updating<K> {
         }
         self.rows.settle(&changes.partitions)?;
         self.pending = None;
+        self.metrics.state_rows.set(self.rows.rows.len() as i64);
+        Ok(Progress::Done)
+    }
+
+    fn next_timer_ms(&self) -> Option<TimestampMs> {
+        self.rows.next_timer_ms()
+    }
+
+    fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
+        self.rows.forget_idle(now_ms)?;
         self.metrics.state_rows.set(self.rows.rows.len() as i64);
         Ok(Progress::Done)
     }

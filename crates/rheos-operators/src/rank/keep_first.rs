@@ -17,6 +17,7 @@ use rheos_core::time::{MIN_WATERMARK, TimestampMs};
 use rheos_state::snapshot::{self, Slotted};
 use rheos_state::{ChangedSlots, KeyIndex, Slot};
 
+use crate::idle_state::IdleState;
 use crate::records;
 use crate::row_store::{MAX_SLOTS, NO_ROW, RowStore, take_rows};
 use crate::row_time::{RowTimes, restore_watermark, save_watermark, units_per_ms};
@@ -44,6 +45,7 @@ pub(super) struct KeepFirst {
     watermark: TimestampMs,
     /// The keys whose row was put out since the last snapshot.
     put_out: ChangedSlots,
+    idle: Option<IdleState>,
     key_group_count: u32,
     metrics: Arc<OperatorMetrics>,
 }
@@ -65,6 +67,7 @@ impl KeepFirst {
             due: BTreeMap::new(),
             watermark: MIN_WATERMARK,
             put_out: ChangedSlots::default(),
+            idle: IdleState::new(spec.state_ttl_ms),
             key_group_count: 1,
             metrics: Arc::default(),
         })
@@ -79,6 +82,9 @@ impl KeepFirst {
         for row in &new_rows {
             let key = slots[*row as usize] as usize;
             (self.first[key], self.times[key]) = (NO_ROW, i64::MAX);
+        }
+        if let Some(idle) = &mut self.idle {
+            idle.touch(slots.iter().copied());
         }
         Ok((slots, new_rows))
     }
@@ -153,6 +159,7 @@ impl Operator for KeepFirst {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
+        self.idle.iter_mut().for_each(|idle| idle.set_env(context.env.clone()));
         let Some(restored) = restored else { return Ok(()) };
         let types: Vec<_> = self.schema.fields().iter().map(|f| f.data_type().clone()).collect();
         for batch in restored.rows(PENDING, &types)? {
@@ -201,6 +208,23 @@ impl Operator for KeepFirst {
         }
     }
 
+    fn next_timer_ms(&self) -> Option<TimestampMs> {
+        self.idle.as_ref().and_then(IdleState::next_ms)
+    }
+
+    fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
+        let idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
+        let used = idle.into_iter().filter(|key| self.keys.is_used(*key));
+        // A key whose row still waits for its time lives on.
+        let (done, waiting): (Vec<Slot>, Vec<Slot>) = used.partition(|key| self.first[*key as usize] == PUT_OUT);
+        self.idle.iter_mut().for_each(|idle| idle.touch(waiting.iter().copied()));
+        done.iter().for_each(|key| self.first[*key as usize] = NO_ROW);
+        self.put_out.add(&done);
+        self.keys.remove(&done);
+        self.report();
+        Ok(Progress::Done)
+    }
+
     fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot> {
         let mut taken = OperatorSnapshot::new();
         self.rows.snapshot(PENDING, &self.key_columns, &|_| Vec::new(), mode, self.key_group_count, &mut taken)?;
@@ -211,7 +235,7 @@ impl Operator for KeepFirst {
     }
 }
 
-/// The keys whose row was put out, as a snapshot sees them. They stay for ever.
+/// The keys whose row was put out, as a snapshot sees them.
 struct Done<'a> {
     keys: &'a KeyIndex,
     first: &'a [u32],

@@ -12,9 +12,11 @@ use rheos_core::error::{Error, Result};
 use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_core::time::TimestampMs;
 use rheos_state::{KeyIndex, Slot};
 
 use super::RankedRows;
+use crate::idle_state::IdleState;
 use crate::records;
 use crate::row_store::{MAX_SLOTS, NO_ROW, RowStore, take_rows};
 use crate::row_time::RowTimes;
@@ -34,6 +36,7 @@ pub(super) struct KeepLast {
     last: Vec<u32>,
     times: Vec<i64>,
     pending: RankedRows,
+    idle: Option<IdleState>,
     key_group_count: u32,
     metrics: Arc<OperatorMetrics>,
 }
@@ -52,6 +55,7 @@ impl KeepLast {
             last: Vec::new(),
             times: Vec::new(),
             pending: RankedRows::default(),
+            idle: IdleState::new(spec.state_ttl_ms),
             key_group_count: 1,
             metrics: Arc::default(),
         })
@@ -64,6 +68,9 @@ impl KeepLast {
         self.keys.resolve(&keys, rows, &mut slots, &mut new_rows)?;
         self.last.resize(self.keys.slot_bound(), NO_ROW);
         self.times.resize(self.keys.slot_bound(), i64::MIN);
+        if let Some(idle) = &mut self.idle {
+            idle.touch(slots.iter().copied());
+        }
         let times = RowTimes::of(&columns[self.time])?;
         let mut changed = Vec::new();
         for (row, key) in slots.iter().enumerate() {
@@ -107,6 +114,7 @@ impl Operator for KeepLast {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
+        self.idle.iter_mut().for_each(|idle| idle.set_env(context.env.clone()));
         let types: Vec<_> = self.schema.fields().iter().map(|f| f.data_type().clone()).collect();
         let Some(restored) = restored else { return Ok(()) };
         for batch in restored.rows(ROWS, &types)? {
@@ -148,6 +156,25 @@ impl Operator for KeepLast {
             self.settle()?;
         }
         Ok(progress)
+    }
+
+    fn next_timer_ms(&self) -> Option<TimestampMs> {
+        self.idle.as_ref().and_then(IdleState::next_ms)
+    }
+
+    fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
+        let mut idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
+        idle.retain(|key| self.keys.is_used(*key));
+        for key in &idle {
+            let row = std::mem::replace(&mut self.last[*key as usize], NO_ROW);
+            self.times[*key as usize] = i64::MIN;
+            if row != NO_ROW {
+                self.rows.remove(row);
+            }
+        }
+        self.keys.remove(&idle);
+        self.settle()?;
+        Ok(Progress::Done)
     }
 
     fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot> {

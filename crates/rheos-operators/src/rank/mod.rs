@@ -25,6 +25,7 @@ use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_core::time::TimestampMs;
 use rheos_state::Slot;
 
 pub(crate) use self::order::{LongKey, OrderKey, RowOrder, ShortKey};
@@ -72,6 +73,7 @@ impl<K: OrderKey> Rank<K> {
             namespace_columns: 0,
             keep: spec.end,
             retracts: spec.input_retracts,
+            ttl_ms: spec.state_ttl_ms,
         };
         Ok(Rank {
             top: TopRows::new(top, order)?,
@@ -143,6 +145,7 @@ impl<K: OrderKey> Operator for Rank<K> {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
+        self.top.set_env(context.env);
         if let Some(restored) = restored {
             self.top.restore(ROWS, &restored, &self.metrics)?;
         }
@@ -164,6 +167,16 @@ impl<K: OrderKey> Operator for Rank<K> {
         }
         self.top.settle(partitions)?;
         self.pending = None;
+        self.metrics.state_rows.set(self.top.rows.len() as i64);
+        Ok(Progress::Done)
+    }
+
+    fn next_timer_ms(&self) -> Option<TimestampMs> {
+        self.top.next_timer_ms()
+    }
+
+    fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
+        self.top.forget_idle(now_ms)?;
         self.metrics.state_rows.set(self.top.rows.len() as i64);
         Ok(Progress::Done)
     }

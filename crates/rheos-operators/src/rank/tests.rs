@@ -58,6 +58,7 @@ struct Case {
 
 fn rank_operator(case: Case) -> Box<dyn Operator> {
     make(&RankSpec {
+        state_ttl_ms: None,
         input: schema(),
         partition: vec![0],
         order: order(case.columns),
@@ -154,7 +155,7 @@ fn only_ranks_that_have_another_row_are_put_out() {
 fn deduplicate(keep_last: bool, collector_rows: usize) -> Instances {
     let mut registry = Registry::new();
     register(&mut registry);
-    let spec = serde_json::to_value(DeduplicateSpec { input: schema(), keys: vec![0, 2], time: 3, keep_last }).unwrap();
+    let spec = serde_json::to_value(DeduplicateSpec { input: schema(), keys: vec![0, 2], time: 3, keep_last, state_ttl_ms: None }).unwrap();
     Instances::new(move || registry.make_operator("deduplicate", &spec).unwrap(), &[&[0, 2]], collector_rows)
 }
 

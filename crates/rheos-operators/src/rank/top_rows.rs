@@ -9,14 +9,17 @@ use arrow::array::{ArrayRef, AsArray, RecordBatch, UInt64Array};
 use arrow::compute::interleave_record_batch;
 use arrow::datatypes::{DataType, SchemaRef, UInt64Type};
 use rheos_core::batch::ColumnBatch;
+use rheos_core::env::Env;
 use rheos_core::error::{Error, Result};
 use rheos_core::key_group::hash_columns;
 use rheos_core::metrics::OperatorMetrics;
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_core::time::TimestampMs;
 use rheos_state::{KeyIndex, Slot};
 
 use super::order::{OrderKey, RowKeys, RowOrder};
 use super::ordered::Ordered;
+use crate::idle_state::IdleState;
 use crate::row_store::{NO_ROW, RowIndex, RowStore, take_rows};
 
 /// How many rows of a snapshot are taken in at a time.
@@ -41,6 +44,7 @@ pub(crate) struct TopRows<K> {
     /// By partition: the batch that touched it last, so that it is recorded once a batch.
     touched_in: Vec<u64>,
     batch: u64,
+    idle: Option<IdleState>,
 }
 
 /// The partitions that a batch touched, and what was visible of each before.
@@ -74,6 +78,8 @@ pub(crate) struct TopRowsSpec {
     pub(crate) namespace_columns: usize,
     pub(crate) keep: u64,
     pub(crate) retracts: bool,
+    /// How long a partition that nothing comes for is kept.
+    pub(crate) ttl_ms: Option<i64>,
 }
 
 impl<K: OrderKey> TopRows<K> {
@@ -94,6 +100,7 @@ impl<K: OrderKey> TopRows<K> {
             types,
             touched_in: Vec::new(),
             batch: 0,
+            idle: IdleState::new(spec.ttl_ms),
         })
     }
 
@@ -109,6 +116,9 @@ impl<K: OrderKey> TopRows<K> {
         self.partitions.resize_with(self.keys.slot_bound(), Ordered::default);
         self.touched_in.resize(self.keys.slot_bound(), 0);
         self.batch += 1;
+        if let Some(idle) = &mut self.idle {
+            idle.touch(slots.iter().copied());
+        }
         let order = self.order.keys(columns)?;
         if self.retracted.is_some() {
             self.change(batch, &slots, &order, visible, metrics, &mut touched)?;
@@ -135,6 +145,37 @@ impl<K: OrderKey> TopRows<K> {
             rows.iter().for_each(|row| self.rows.remove(*row));
         }
         self.keys.remove(partitions);
+    }
+
+    /// Gives it the clock by which partitions are forgotten.
+    pub(crate) fn set_env(&mut self, env: Env) {
+        if let Some(idle) = &mut self.idle {
+            idle.set_env(env);
+        }
+    }
+
+    /// When a partition may have to be forgotten.
+    pub(crate) fn next_timer_ms(&self) -> Option<TimestampMs> {
+        self.idle.as_ref().and_then(IdleState::next_ms)
+    }
+
+    /// Forgets the partitions that nothing has come for.
+    pub(crate) fn forget_idle(&mut self, now_ms: TimestampMs) -> Result<()> {
+        let mut idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
+        idle.retain(|slot| self.keys.is_used(*slot));
+        if self.retracted.is_some() {
+            let mut rows = Vec::new();
+            idle.iter().for_each(|partition| self.range(*partition, (1, u64::MAX), &mut rows));
+            let columns = self.rows.gather_all(&rows)?;
+            let mut hashes = Vec::new();
+            hash_columns(&columns.iter().collect::<Vec<_>>(), rows.len(), &mut hashes)?;
+            let (Some(index), store) = (&mut self.retracted, &self.rows) else { return Ok(()) };
+            for (at, row) in rows.iter().enumerate() {
+                index.remove_slot(hashes[at], *row, |other| store.equals(other, &columns, at));
+            }
+        }
+        self.forget(&idle);
+        self.rows.settle()
     }
 
     /// Ends a batch: of `touched`, partitions without rows are forgotten.

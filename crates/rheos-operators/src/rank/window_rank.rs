@@ -60,7 +60,7 @@ impl<K: OrderKey> WindowRank<K> {
         let input = spec.input.to_arrow();
         // Without partitions, rows are distributed by their window.
         let namespace_columns = usize::from(!spec.partition.is_empty());
-        let top = TopRowsSpec { input, partition, namespace_columns, keep: spec.end, retracts: false };
+        let top = TopRowsSpec { input, partition, namespace_columns, keep: spec.end, retracts: false, ttl_ms: None };
         Ok(WindowRank {
             top: TopRows::new(top, order)?,
             window_end: spec.window_end,

@@ -181,6 +181,13 @@ impl RowStore {
         self.removed.push(slot);
     }
 
+    /// Whether there is a row at `slot`.
+    pub(crate) fn is_kept(&self, slot: u32) -> bool {
+        let Some(place) = self.places.get(slot as usize) else { return false };
+        let piece = self.pieces.get(place.piece as usize);
+        piece.and_then(|p| p.owners.get(place.offset as usize)) == Some(&slot)
+    }
+
     /// Whether the row at `slot` equals row `row` of `columns`; NULL equals NULL.
     #[inline]
     pub(crate) fn equals(&self, slot: u32, columns: &[ArrayRef], row: usize) -> bool {

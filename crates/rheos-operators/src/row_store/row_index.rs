@@ -29,6 +29,27 @@ impl RowIndex {
         };
     }
 
+    /// Takes out the row at `slot`; `is_equal` tells whether the row at another slot equals it.
+    pub(crate) fn remove_slot(&mut self, hash: u64, slot: u32, mut is_equal: impl FnMut(u32) -> bool) {
+        let Ok(mut entry) = self.entries.find_entry(hash, |(h, s)| *h == hash && is_equal(*s)) else { return };
+        let before = self.previous[slot as usize];
+        let mut at = entry.get().1;
+        if at == slot {
+            match before {
+                NO_ROW => drop(entry.remove()),
+                before => entry.get_mut().1 = before,
+            }
+            return;
+        }
+        while at != NO_ROW {
+            if self.previous[at as usize] == slot {
+                self.previous[at as usize] = before;
+                return;
+            }
+            at = self.previous[at as usize];
+        }
+    }
+
     /// Takes out the row, of those for which `is_equal` is true, that was added last.
     pub(crate) fn remove(&mut self, hash: u64, mut is_equal: impl FnMut(u32) -> bool) -> Option<u32> {
         let mut entry = self.entries.find_entry(hash, |(h, s)| *h == hash && is_equal(*s)).ok()?;

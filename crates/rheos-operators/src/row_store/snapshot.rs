@@ -47,9 +47,7 @@ impl Slotted for Content<'_> {
     }
 
     fn is_live(&self, slot: Slot) -> bool {
-        let Some(place) = self.rows.places.get(slot as usize) else { return false };
-        let piece = self.rows.pieces.get(place.piece as usize);
-        piece.and_then(|p| p.owners.get(place.offset as usize)) == Some(&slot)
+        self.rows.is_kept(slot)
     }
 
     fn key_groups(&self, columns: &[ArrayRef], rows: usize, group_count: u32) -> Result<Vec<KeyGroup>> {

@@ -42,6 +42,9 @@ pub struct GroupAggregateSpec {
     pub input_retracts: bool,
     /// Whether -U is to be put out; otherwise +U alone replaces by key.
     pub emit_update_before: bool,
+    /// How long a key that nothing comes for is kept, in milliseconds; `None`: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_ttl_ms: Option<i64>,
     /// The columns of the output.
     pub output: Schema,
 }

@@ -15,6 +15,9 @@ pub struct ChangelogNormalizeSpec {
     pub keys: Vec<usize>,
     /// Whether -U is to be put out.
     pub emit_update_before: bool,
+    /// How long a key that nothing comes for is kept, in milliseconds; `None`: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_ttl_ms: Option<i64>,
 }
 
 /// `upsert-materialize`: before a sink that replaces rows by a key of its own, which is not the query's: of several rows of one sink
@@ -27,4 +30,7 @@ pub struct UpsertMaterializeSpec {
     pub keys: Vec<usize>,
     /// Whether -U is to be put out.
     pub emit_update_before: bool,
+    /// How long a key that nothing comes for is kept, in milliseconds; `None`: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_ttl_ms: Option<i64>,
 }

@@ -33,6 +33,9 @@ pub struct JoinSide {
     pub retracts: bool,
     /// Columns that are unique in it, if known.
     pub unique_key: Option<Vec<usize>>,
+    /// How long a row is kept, in milliseconds; `None`: for ever. For `join` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_ttl_ms: Option<i64>,
 }
 
 /// `join`: both inputs are kept for ever; every change of either side changes the result. Updates of the inputs come with -U.

@@ -52,7 +52,7 @@ pub enum OverCall {
     },
 }
 
-/// `over-aggregate`: the input's columns, then one for each call.
+/// `over-aggregate`: the input's columns, then one for each call; without calls and with `time`, the rows sorted.
 ///
 /// With `time`, which is then the first column of the order and ascends, over an insert-only input: rows come out in the order
 /// of time, once, when the watermark has passed them; insert-only. A row is late where its partition has put out one of its
@@ -71,6 +71,9 @@ pub struct OverSpec {
     pub calls: Vec<OverCall>,
     /// Whether the input takes rows back.
     pub input_retracts: bool,
+    /// How long a partition that nothing comes for is kept, in milliseconds; `None`: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_ttl_ms: Option<i64>,
     /// The columns of the output.
     pub output: Schema,
 }

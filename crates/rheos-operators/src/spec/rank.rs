@@ -37,6 +37,9 @@ pub struct RankSpec {
     pub rank_column: bool,
     /// Whether the input takes rows back.
     pub input_retracts: bool,
+    /// How long a key that nothing comes for is kept, in milliseconds; `None`: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_ttl_ms: Option<i64>,
     /// The columns of the output.
     pub output: Schema,
 }
@@ -53,6 +56,9 @@ pub struct DeduplicateSpec {
     pub time: usize,
     /// Whether the last row is kept instead of the first.
     pub keep_last: bool,
+    /// How long a key that nothing comes for is kept, in milliseconds; `None`: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_ttl_ms: Option<i64>,
 }
 
 /// `window-rank`: the rows of rank `start ..= end` of each partition and window, when the window closes. Late rows are

@@ -9,7 +9,7 @@ use crate::testing::{Change, Changelog, Dice, Instances, Row, Table, Value, batc
 
 fn spec() -> UpsertMaterializeSpec {
     let field = |name: &str| Field::new(name, TypeKind::BigInt.nullable());
-    UpsertMaterializeSpec { input: Schema::new(vec![field("k"), field("v")]), keys: vec![0], emit_update_before: true }
+    UpsertMaterializeSpec { input: Schema::new(vec![field("k"), field("v")]), keys: vec![0], emit_update_before: true, state_ttl_ms: None }
 }
 
 fn row(dice: &mut Dice) -> Row {

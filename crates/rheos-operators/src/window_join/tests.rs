@@ -28,7 +28,7 @@ fn row(dice: &mut Dice) -> Row {
 }
 
 fn spec(kind: JoinKind, retracts: bool, conditional: bool) -> WindowJoinSpec {
-    let side = || JoinSide { schema: schema(), keys: vec![0], retracts, unique_key: None };
+    let side = || JoinSide { schema: schema(), keys: vec![0], retracts, unique_key: None, state_ttl_ms: None };
     let column = |index| Expr::column(index, TypeKind::BigInt.nullable());
     let mut output = schema().fields;
     if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {

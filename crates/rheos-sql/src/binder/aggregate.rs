@@ -11,7 +11,7 @@ use rheos_operators::spec::{AggregateCall, WindowProperty, Windowing};
 use super::literal;
 use super::scope::{AGGREGATE_BASE, OUTER_BASE, OVER_BASE, Scope};
 use crate::error::{SqlError, SqlResult};
-use crate::plan::{Column, Plan};
+use crate::plan::{Column, Plan, Rel};
 
 /// Gathers the aggregates of a SELECT; each stands in the expression as a placeholder column.
 #[derive(Debug, Default)]
@@ -159,7 +159,7 @@ impl Grouped {
 }
 
 /// Groups a plan.
-pub(super) fn group(input: Plan, grouping: Grouping, collector: AggregateCollector) -> SqlResult<Grouped> {
+pub(super) fn group(input: Plan, grouping: Grouping, collector: AggregateCollector, ttl_ms: Option<i64>) -> SqlResult<Grouped> {
     let Grouping { keys, mut sets } = grouping;
     if sets.is_empty() {
         sets.push(vec![]);
@@ -202,7 +202,10 @@ pub(super) fn group(input: Plan, grouping: Grouping, collector: AggregateCollect
         prepared = expand(prepared, keys.len(), &sets);
         key_columns.push(prepared.columns.len() - 1);
     }
-    let plan = group_columns(prepared, key_columns, calls, time_ty);
+    let mut plan = group_columns(prepared, key_columns, calls, time_ty);
+    if let Rel::Aggregate { .. } = plan.rel {
+        plan.state_ttl_ms = [ttl_ms, None];
+    }
 
     let key_count = if several { keys.len() + 1 } else { keys.len() };
     let mut next = key_count;

@@ -152,7 +152,7 @@ impl Work<'_> {
                 let own = keys.len();
                 keys.extend(input.columns.len() - extra..input.columns.len());
                 let names = old.columns[own..].iter().map(|c| c.name.clone()).collect();
-                let plan = Plan::aggregate(input, keys, calls, names);
+                let plan = Plan::aggregate(input, keys, calls, names).with_state_ttl(old.state_ttl_ms);
                 moved_last(plan, own, extra)
             }
             Rel::WindowAggregate { input, windowing, window, mut keys, calls, properties, time_ty } => {

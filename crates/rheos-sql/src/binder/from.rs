@@ -14,7 +14,8 @@ use super::lateral;
 use super::pattern::MatchSyntax;
 use super::query::and;
 use super::scope::Scope;
-use crate::catalog::{Relation, Table, simple_name};
+use super::table::check_hinted;
+use crate::catalog::{Relation, Table, hinted, simple_name};
 use crate::error::{SqlError, SqlResult};
 use crate::optimizer;
 use crate::plan::{Column, JoinScope, Plan};
@@ -65,7 +66,7 @@ impl Binder<'_> {
                     return Err(SqlError::unsupported(factor, "this clause after a table's name"));
                 }
                 let plan = self.bind_relation(name)?;
-                aliased(plan, alias.as_ref(), Some(simple_name(name)?))
+                aliased(plan, alias.as_ref(), Some(simple_name(&hinted(name)?.0)?))
             }
             TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
                 let plan = self.bind_query(subquery, outer)?;
@@ -108,6 +109,13 @@ impl Binder<'_> {
 
     /// A WITH query, a table or a view by name.
     pub(super) fn bind_relation(&mut self, name: &ObjectName) -> SqlResult<Plan> {
+        let (name, options) = hinted(name)?;
+        let name = &name;
+        if !options.is_empty() {
+            let table = self.catalog.table(name)?.with_options(options);
+            check_hinted(self.registry, name, &table)?;
+            return self.bind_table(name, &Arc::new(table));
+        }
         if let [only] = name.0.as_slice()
             && let Some(ident) = only.as_ident()
             && let Some(cte) = self.ctes.iter().rev().find_map(|scope| scope.get(&ident.value))
@@ -226,7 +234,8 @@ impl Binder<'_> {
             }
         };
         let condition = condition.filter(|c| !matches!(c, Expr::Literal { value: Literal::Bool(true), .. }));
-        let plan = Plan::join(left, right, kind, (vec![], vec![]), condition, join_scope);
+        let ttl_ms = [self.state_ttl(&scope.columns[..split]), self.state_ttl(&scope.columns[split..])];
+        let plan = Plan::join(left, right, kind, (vec![], vec![]), condition, join_scope).with_state_ttl(ttl_ms);
         for (column, known) in scope.columns.iter_mut().zip(&plan.columns) {
             column.column = known.clone();
         }

@@ -4,6 +4,7 @@ mod aggregate;
 mod decorrelate;
 mod expr;
 mod from;
+mod hints;
 mod lateral;
 mod literal;
 mod order;
@@ -39,6 +40,8 @@ pub struct Binder<'a> {
     /// WITH queries in sight, innermost last.
     ctes: Vec<BTreeMap<String, Cte>>,
     depth: usize,
+    /// What the SELECTs that are being bound say of state, innermost last.
+    state_ttls: Vec<hints::StateTtls>,
 }
 
 /// A bound WITH query; each use takes a copy, and equal copies become one when the plan is lowered.
@@ -50,7 +53,7 @@ struct Cte {
 impl<'a> Binder<'a> {
     /// A binder over what the session knows.
     pub fn new(catalog: &'a Catalog, registry: &'a Registry) -> Self {
-        Binder { catalog, registry, ctes: Vec::new(), depth: 0 }
+        Binder { catalog, registry, ctes: Vec::new(), depth: 0, state_ttls: Vec::new() }
     }
 
     /// Binds a query that stands alone.

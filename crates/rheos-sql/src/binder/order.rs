@@ -54,11 +54,16 @@ impl Binder<'_> {
             (false, Some(n)) => {
                 Ok(Plan::rank(plan, vec![], order, (offset.saturating_add(1), offset.saturating_add(n)), None, RankStrategy::Updating))
             }
+            (false, None) if offset == 0 && sorts_by_time(&plan, &order) => {
+                let partition = vec![];
+                Ok(Plan::over(plan, partition, order, vec![], vec![]))
+            }
             (false, None) => {
                 let at = query.order_by.as_ref().map_or(query.span(), Spanned::span);
-                let error =
-                    SqlError::new("ORDER BY without LIMIT is not supported yet: an unbounded stream has no last row to sort before")
-                        .or_at(at);
+                let error = SqlError::new(
+                    "ORDER BY without LIMIT begins with an ascending row time: an unbounded stream has no last row to sort before",
+                )
+                .or_at(at);
                 Err(error.hint(Some("add LIMIT n for the first n rows, kept up to date".into())))
             }
         }?;
@@ -105,6 +110,11 @@ impl Binder<'_> {
         let widened = self.bind_select(&widened, outer).map_err(|_| error.clone())?;
         Ok(Some((widened, keys)))
     }
+}
+
+/// Whether rows can be sorted as event time goes on: it comes first, and rows are only added.
+fn sorts_by_time(plan: &Plan, order: &[SortKey]) -> bool {
+    order.first().is_some_and(|first| !first.descending && plan.columns[first.column].time.is_some()) && plan.changelog.is_insert_only()
 }
 
 fn bind_order(plan: &Plan, order: &OrderBy) -> SqlResult<Vec<SortKey>> {

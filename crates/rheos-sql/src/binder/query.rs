@@ -16,7 +16,7 @@ use super::expr::{ExprBinder, MAX_OPERATORS, call};
 use super::over::OverCollector;
 use super::scalar::{self, SubqueryCollector};
 use super::scope::{OUTER_BASE, OVER_BASE, Scope};
-use super::{Binder, Cte, MAX_QUERY_DEPTH, set_operation, window_group};
+use super::{Binder, Cte, MAX_QUERY_DEPTH, hints, set_operation, window_group};
 use crate::error::{SqlError, SqlResult};
 use crate::plan::Plan;
 
@@ -99,6 +99,13 @@ impl Binder<'_> {
     }
 
     pub(super) fn bind_select(&mut self, select: &Select, outer: Option<&Scope<'_>>) -> SqlResult<Plan> {
+        self.state_ttls.push(hints::state_ttls(select)?);
+        let bound = self.bind_hinted_select(select, outer);
+        self.state_ttls.pop();
+        bound
+    }
+
+    fn bind_hinted_select(&mut self, select: &Select, outer: Option<&Scope<'_>>) -> SqlResult<Plan> {
         let mut core = self.bind_core(select, outer)?;
         // Whoever asked for this query frees it of its references to the enclosing one.
         if let Some(condition) = and_all(std::mem::take(&mut core.correlated))? {
@@ -192,7 +199,8 @@ impl Binder<'_> {
         let is_grouped = grouping.is_some() || !collector.is_empty() || having.is_some();
         let values;
         if is_grouped {
-            let grouped = aggregate::group(plan, grouping.unwrap_or_default(), collector)?;
+            let ttl_ms = self.state_ttl(&scope.columns);
+            let grouped = aggregate::group(plan, grouping.unwrap_or_default(), collector, ttl_ms)?;
             for item in items.iter_mut().chain(&mut having).chain(&mut qualify) {
                 item.expr = grouped.rewrite(item.expr.clone(), &scope, item.span)?;
             }

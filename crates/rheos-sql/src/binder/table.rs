@@ -109,6 +109,22 @@ impl Binder<'_> {
     }
 }
 
+/// Whether the options that a hint gave are ones that the table's connector and format know.
+pub(super) fn check_hinted(registry: &Registry, at: &impl Spanned, table: &Table) -> SqlResult<()> {
+    let Some(connector) = registry.connector(&table.spec.connector) else { return Ok(()) };
+    let format = table.spec.options.get("format").and_then(|f| registry.format(f));
+    let keys = connector.options.iter().chain(format.into_iter().flat_map(|f| f.options.iter())).map(|o| o.key);
+    let known: Vec<&str> = GENERAL_OPTIONS.into_iter().chain(keys).collect();
+    let is_known = |key: &str| known.contains(&key) || known.iter().any(|k| k.contains('#') && matches_pattern(k, key));
+    match table.spec.options.keys().find(|key| !is_known(key)) {
+        None => Ok(()),
+        Some(key) => {
+            let error = SqlError::at(at, format!("the connector '{}' has no option '{key}'", table.spec.connector));
+            Err(error.hint(did_you_mean(key, known.iter().copied())))
+        }
+    }
+}
+
 fn scope_column(field: &Field) -> ScopeColumn {
     ScopeColumn { qualifier: None, column: Column { name: field.name.clone(), ty: field.ty.clone(), time: None }, hidden: false }
 }

@@ -81,7 +81,7 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
             let (below, above) = split_by_keys(conditions, &keys);
             let names = columns[keys.len()..].iter().map(|c| c.name.clone()).collect();
             let input = push(*input, below, registry)?;
-            filtered(Plan::aggregate(input, keys, calls, names), above)
+            filtered(Plan::aggregate(input, keys, calls, names).with_state_ttl(plan.state_ttl_ms), above)
         }
         Rel::WindowAggregate { input, windowing, window, keys, calls, properties, time_ty } => {
             let (below, above) = split_by_keys(conditions, &keys);
@@ -117,7 +117,13 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
             let to_right = to_right.into_iter().map(|c| remap(c, &|i| i - split)).collect();
             let left = push(*left, to_left, registry)?;
             let right = push(*right, to_right, registry)?;
-            filtered(renamed(&plan, Plan::join(left, right, kind, (left_keys, right_keys), and_all(residual)?, scope)), above)
+            filtered(
+                renamed(
+                    &plan,
+                    Plan::join(left, right, kind, (left_keys, right_keys), and_all(residual)?, scope).with_state_ttl(plan.state_ttl_ms),
+                ),
+                above,
+            )
         }
         Rel::Union { inputs } => {
             let inputs = inputs.into_iter().map(|i| push(i, conditions.clone(), registry)).collect::<SqlResult<Vec<_>>>()?;

@@ -59,7 +59,7 @@ pub(super) fn extract_keys(plan: Plan) -> SqlResult<Plan> {
     };
     let residual = and_all(residual)?;
     let right_width = old.columns.len().saturating_sub(split);
-    let joined = Plan::join(left, right, kind, (left_keys, right_keys), residual, scope);
+    let joined = Plan::join(left, right, kind, (left_keys, right_keys), residual, scope).with_state_ttl(old.state_ttl_ms);
     let wanted: Vec<Expr> = (0..split).chain(split + added..split + added + right_width).map(|i| joined.column(i)).collect();
     let names = old.names();
     Ok(renamed(&old, Plan::calc(joined, None, wanted, names)))

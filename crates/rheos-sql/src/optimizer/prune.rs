@@ -91,7 +91,7 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             let names = kept.iter().map(|k| old.columns[keys.len() + k].name.clone()).collect();
             let input = prune(*input, &needed);
             let position = aggregate_positions(keys.len(), &kept, width);
-            let plan = Plan::aggregate(input, keys.iter().map(|k| map[*k]).collect(), calls, names);
+            let plan = Plan::aggregate(input, keys.iter().map(|k| map[*k]).collect(), calls, names).with_state_ttl(old.state_ttl_ms);
             // Whether rows are ever taken back depends on the aggregates that were there.
             (plan, position)
         }
@@ -141,7 +141,7 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             let condition = condition.map(|c| remap(c, &of));
             let keys = (left_keys.iter().map(|k| left_map[*k]).collect(), right_keys.iter().map(|k| right_map[*k]).collect());
             let scope = scope.map(|l| left_map[l], |r| right_map[r]);
-            let joined = Plan::join(left, right, kind, keys, condition, scope);
+            let joined = Plan::join(left, right, kind, keys, condition, scope).with_state_ttl(old.state_ttl_ms);
             let position = (0..width)
                 .map(|i| match i {
                     i if i < split => left_map[i],
@@ -158,6 +158,7 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
         }
         Rel::Over { input, partition, order, calls, .. } => {
             let base = input.columns.len();
+            let sorts = calls.is_empty();
             let kept: Vec<usize> = (0..calls.len()).filter(|c| wanted.contains(&(base + c))).collect();
             let read = kept.iter().flat_map(|k| over_columns(&calls[*k]));
             let below = wanted.iter().copied().filter(|w| *w < base).chain(read);
@@ -168,7 +169,7 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             position.extend((0..width - base).map(|c| kept.iter().position(|k| *k == c).map_or(usize::MAX, |at| input.columns.len() + at)));
             let order = order.iter().map(|o| SortKey { column: map[o.column], ..*o }).collect();
             let partition = partition.iter().map(|p| map[*p]).collect();
-            if calls.is_empty() {
+            if calls.is_empty() && !sorts {
                 return (input, position);
             }
             (Plan::over(input, partition, order, calls, names), position)

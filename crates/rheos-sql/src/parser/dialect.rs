@@ -84,6 +84,10 @@ impl Dialect for FlinkDialect {
         true
     }
 
+    fn supports_comment_optimizer_hint(&self) -> bool {
+        true
+    }
+
     fn supports_numeric_prefix(&self) -> bool {
         false
     }

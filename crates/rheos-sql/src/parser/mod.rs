@@ -1,6 +1,7 @@
 //! Text to statements.
 
 pub(crate) mod dialect;
+pub(crate) mod hints;
 mod json;
 mod statement;
 mod types;
@@ -71,7 +72,7 @@ fn unknown_place(error: SqlError, parser: &Parser) -> SqlError {
 }
 
 /// The tokens, with `>>` as two `>` (types nest: `ARRAY<ROW<a INT>>`; the dialect has no shift operator). Hints are not
-/// comments: they are refused rather than silently dropped.
+/// comments: those of a SELECT stay for sqlparser, those of a table become part of its name.
 fn tokens(sql: &str) -> SqlResult<Vec<TokenWithSpan>> {
     let raw = Tokenizer::new(&FlinkDialect, sql)
         .tokenize_with_location()
@@ -85,7 +86,15 @@ fn tokens(sql: &str) -> SqlResult<Vec<TokenWithSpan>> {
                 tokens.push(TokenWithSpan::new(Token::Gt, Span::new(middle, token.span.end)));
             }
             Token::Whitespace(Whitespace::MultiLineComment(comment)) if comment.starts_with('+') => {
-                return Err(SqlError::new("hints are not supported yet").or_at(token.span));
+                let before = tokens.iter().rposition(|t: &TokenWithSpan| !matches!(t.token, Token::Whitespace(_)));
+                match before.map(|at| (at, &tokens[at].token)) {
+                    Some((_, Token::Word(w))) if w.keyword == Keyword::SELECT => tokens.push(token),
+                    Some((at, Token::Word(_))) => {
+                        let hint = hints::of_table(&comment[1..], token.span)?;
+                        tokens.splice(at + 1..at + 1, hint);
+                    }
+                    _ => return Err(SqlError::new("a hint stands after SELECT or after a table's name").or_at(token.span)),
+                }
             }
             _ => tokens.push(token),
         }

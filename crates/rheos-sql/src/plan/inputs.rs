@@ -26,6 +26,7 @@ impl Plan {
     /// times.
     pub fn map_inputs(self, mut f: impl FnMut(Plan) -> Plan) -> Plan {
         let old = self.columns.clone();
+        let state_ttl_ms = self.state_ttl_ms;
         let names = |from: usize, to: usize| old[from..to].iter().map(|c| c.name.clone()).collect::<Vec<_>>();
         let mut boxed = |p: Box<Plan>| f(*p);
         let mut plan = match self.rel {
@@ -61,6 +62,7 @@ impl Plan {
             }
             Rel::Limit { input, offset, fetch } => Plan::limit(boxed(input), offset, fetch),
         };
+        plan.state_ttl_ms = state_ttl_ms;
         for (column, old) in plan.columns.iter_mut().zip(old) {
             let time = column.time.or(old.time);
             *column = Column { time, ..old };

@@ -78,6 +78,8 @@ pub struct Plan {
     pub window: Option<WindowColumns>,
     /// Whether it ends.
     pub bounded: bool,
+    /// For an aggregate and for the sides of a join: how long their state is kept, where a hint says so, in milliseconds.
+    pub state_ttl_ms: [Option<i64>; 2],
 }
 
 /// What computes a relation. Columns are positions in the input.
@@ -360,7 +362,15 @@ impl Plan {
         });
         let key: Option<Vec<usize>> = key.collect();
         let unique_keys = key.filter(|k| !k.is_empty()).into_iter().collect();
-        Plan { rel: Rel::Scan { table: Arc::clone(table), spec, watermark }, columns, changelog, unique_keys, window: None, bounded }
+        Plan {
+            rel: Rel::Scan { table: Arc::clone(table), spec, watermark },
+            columns,
+            changelog,
+            unique_keys,
+            window: None,
+            bounded,
+            state_ttl_ms: [None; 2],
+        }
     }
 
     /// Filters and projects; names are given for the projections.
@@ -387,6 +397,7 @@ impl Plan {
             unique_keys,
             window,
             bounded: input.bounded,
+            state_ttl_ms: [None; 2],
             rel: Rel::Calc { input: Box::new(input), condition, projections },
         }
     }
@@ -405,11 +416,25 @@ impl Plan {
         self
     }
 
+    /// The same with what a hint says of its state.
+    pub fn with_state_ttl(mut self, ttl_ms: [Option<i64>; 2]) -> Plan {
+        self.state_ttl_ms = ttl_ms;
+        self
+    }
+
     /// Constant rows; all of the same types.
     pub fn values(rows: Vec<Vec<Expr>>, types: Vec<LogicalType>, names: Vec<String>) -> Plan {
         let columns = types.into_iter().zip(names).map(|(ty, name)| Column { name, ty, time: None }).collect();
         let unique_keys = if rows.len() == 1 { vec![vec![]] } else { vec![] };
-        Plan { rel: Rel::Values { rows }, columns, changelog: ChangelogMode::InsertOnly, unique_keys, window: None, bounded: true }
+        Plan {
+            rel: Rel::Values { rows },
+            columns,
+            changelog: ChangelogMode::InsertOnly,
+            unique_keys,
+            window: None,
+            bounded: true,
+            state_ttl_ms: [None; 2],
+        }
     }
 
     /// Each row once for each list of projections.
@@ -426,6 +451,7 @@ impl Plan {
             unique_keys: vec![],
             window,
             bounded: input.bounded,
+            state_ttl_ms: [None; 2],
             rel: Rel::Expand { input: Box::new(input), projections },
         }
     }
@@ -452,6 +478,7 @@ impl Plan {
             unique_keys,
             window: Some(columns_of_window),
             bounded: input.bounded,
+            state_ttl_ms: [None; 2],
             rel: Rel::WindowTable { input: Box::new(input), time, window, keys },
         }
     }
@@ -470,6 +497,7 @@ impl Plan {
             unique_keys,
             window: None,
             bounded: input.bounded,
+            state_ttl_ms: [None; 2],
             rel: Rel::Aggregate { input: Box::new(input), keys, calls },
         }
     }
@@ -512,6 +540,7 @@ impl Plan {
             unique_keys,
             window: Some(columns_of_window),
             bounded: input.bounded,
+            state_ttl_ms: [None; 2],
             rel: Rel::WindowAggregate { input: Box::new(input), windowing, window, keys, calls, properties, time_ty },
         }
     }
@@ -581,6 +610,7 @@ impl Plan {
             unique_keys,
             window,
             bounded: left.bounded && right.bounded,
+            state_ttl_ms: [None; 2],
             rel: Rel::Join { left: Box::new(left), right: Box::new(right), kind, left_keys, right_keys, condition, scope },
         }
     }
@@ -600,6 +630,7 @@ impl Plan {
             unique_keys: vec![],
             window,
             bounded: inputs.iter().all(|p| p.bounded),
+            state_ttl_ms: [None; 2],
             rel: Rel::Union { inputs },
         }
     }
@@ -607,9 +638,11 @@ impl Plan {
     /// The input with window functions, named `names`.
     pub fn over(input: Plan, partition: Vec<usize>, order: Vec<SortKey>, calls: Vec<OverCall>, names: Vec<String>) -> Plan {
         let ahead = |c: &OverCall| matches!(c, OverCall::Offset { rows_before, .. } if *rows_before < 0);
+        // Without functions it is the order alone that counts; else rows of one time are peers.
         let time = match order.as_slice() {
-            [only]
-                if !only.descending
+            [only, rest @ ..]
+                if (rest.is_empty() || calls.is_empty())
+                    && !only.descending
                     && input.columns[only.column].time.is_some()
                     && input.changelog.is_insert_only()
                     && !calls.iter().any(ahead) =>
@@ -633,6 +666,7 @@ impl Plan {
             unique_keys,
             window: input.window,
             bounded: input.bounded,
+            state_ttl_ms: [None; 2],
             rel: Rel::Over { input: Box::new(input), partition, order, time, calls },
         }
     }
@@ -651,6 +685,7 @@ impl Plan {
             unique_keys: vec![],
             window: None,
             bounded: input.bounded,
+            state_ttl_ms: [None; 2],
             rel: Rel::Match { input: Box::new(input), pattern: Box::new(pattern) },
         }
     }
@@ -665,6 +700,7 @@ impl Plan {
             unique_keys: vec![],
             window: input.window,
             bounded: input.bounded,
+            state_ttl_ms: [None; 2],
             rel: Rel::Unnest { input: Box::new(input), unnesting },
         }
     }
@@ -708,6 +744,7 @@ impl Plan {
             unique_keys,
             window: input.window,
             bounded: input.bounded,
+            state_ttl_ms: [None; 2],
             rel: Rel::Rank { input: Box::new(input), partition, order, start, end, rank_column: has_rank, strategy },
         }
     }
@@ -720,6 +757,7 @@ impl Plan {
             unique_keys: input.unique_keys.clone(),
             window: input.window,
             bounded: input.bounded,
+            state_ttl_ms: [None; 2],
             rel: Rel::Limit { input: Box::new(input), offset, fetch },
         }
     }

@@ -117,7 +117,13 @@ impl Program {
     /// The statement that starts its job.
     pub(crate) fn insert(&self) -> String {
         match &self.statement_set[..] {
-            [] => self.sql.join("; "),
+            [] => match (self.sql.as_slice(), self.sinks.as_slice()) {
+                // A query whose rows Flink's test collects.
+                ([query], [sink]) if !query.trim_start().to_uppercase().starts_with("INSERT") => {
+                    format!("INSERT INTO {} {}", sink.name, query.trim_start().trim_end_matches(';'))
+                }
+                _ => self.sql.join("; "),
+            },
             several => format!("EXECUTE STATEMENT SET BEGIN {}; END", several.join("; ")),
         }
     }
@@ -141,8 +147,22 @@ impl Source {
         match said.map(|(_, mode)| mode.as_str()) {
             Some("ChangelogMode.upsert()") => "I,UA,D".into(),
             Some("ChangelogMode.all()") => "I,UB,UA,D".into(),
-            Some("ChangelogMode.insertOnly()") | None => "I".into(),
+            Some("ChangelogMode.insertOnly()") => "I".into(),
+            Some(mode) if mode.contains("addContainedKind") => {
+                let kinds = [("+I", "I"), ("-U", "UB"), ("+U", "UA"), ("-D", "D")];
+                let has = |kind: &str| mode.contains(&format!("addContainedKind({kind})"));
+                kinds.iter().filter(|(kind, _)| has(kind)).map(|(_, short)| *short).collect::<Vec<_>>().join(",")
+            }
             Some(mode) => mode.into(),
+            // As Flink's connector for tests, which sees it from the rows.
+            None => {
+                let has = |kind: &str| self.before.iter().chain(&self.after).any(|change| change.kind == kind);
+                match (has("-U") || has("-D"), has("+U")) {
+                    (true, _) if has("-U") || !has("+U") => "I,UB,UA,D".into(),
+                    (false, false) => "I".into(),
+                    _ => "I,UA,D".into(),
+                }
+            }
         }
     }
 }

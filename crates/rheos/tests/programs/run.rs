@@ -145,6 +145,14 @@ fn session(program: &Program, feed: &Feed, taken: &Taken, parallelism: usize) ->
         if key == "TableConfigOptions.LOCAL_TIME_ZONE" {
             session.set("table.local-time-zone", value)?;
         }
+        if key == "ExecutionConfigOptions.TABLE_EXEC_SOURCE_CDC_EVENTS_DUPLICATE" {
+            session.set("table.exec.source.cdc-events-duplicate", value)?;
+            continue;
+        }
+        if key == "ExecutionConfigOptions.IDLE_STATE_RETENTION" {
+            // Nothing here runs for as long as that.
+            continue;
+        }
         if !NEUTRAL.iter().any(|neutral| key.starts_with(neutral)) {
             return Err(Stop::Refused(format!("the setting {key}")));
         }

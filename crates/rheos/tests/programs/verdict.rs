@@ -25,10 +25,18 @@ pub(crate) enum Verdict {
     Differs(String),
 }
 
-/// Runs it with a savepoint, going on at the same and at twice the parallelism.
+/// Runs it with a savepoint, going on at the same and at twice the parallelism; where it has none, from beginning to end.
 pub(crate) fn judge(program: &Program) -> Verdict {
     if !program.functions.is_empty() {
         return Verdict::Refused("functions of the user".into());
+    }
+    if !program.has_savepoint() {
+        let copy = program.clone();
+        return match run(move || straight(&copy)) {
+            Ok(results) => compare(program, &results).map_or(Verdict::Agrees, Verdict::Differs),
+            Err(Stop::Refused(why)) => Verdict::Refused(why),
+            Err(Stop::Failed(why)) => Verdict::Differs(why),
+        };
     }
     for parallelisms in [[1, 1], [1, 2]] {
         let copy = program.clone();
