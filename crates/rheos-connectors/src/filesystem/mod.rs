@@ -1,13 +1,18 @@
 //! Files as tables: reads a file, a folder or a pattern of files, and writes part files that appear only when whole.
 
 mod committer;
+mod format;
 mod glob;
 mod input;
+mod names;
+mod part;
 mod path;
+mod reading;
 mod sink;
 mod source;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 use std::sync::Arc;
 

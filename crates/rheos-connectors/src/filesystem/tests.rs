@@ -17,8 +17,9 @@ use rheos_core::types::TypeKind as T;
 use rheos_core::{Batch, ErrorKind};
 use tempfile::TempDir;
 
+use super::reading::YIELD_BYTES;
 use super::sink::PartFiles;
-use super::source::{Files, YIELD_BYTES};
+use super::source::Files;
 use crate::fixture::{context, lines, next, read_all, table};
 
 fn numbers(path: &str, format: &str) -> TableSpec {
@@ -470,4 +471,83 @@ fn another_attempt_in_the_same_process_leaves_what_may_still_be_published() {
     sinks.writer(&t, &context).unwrap();
     commit(&t, &tokens).unwrap();
     assert_eq!(rows(&t), ["+I 1"]);
+}
+
+#[test]
+fn parquet_is_written_hidden_until_committed_and_read_from_any_row() {
+    let dir = TempDir::new().unwrap();
+    let mut t = numbers(dir.path().to_str().unwrap(), "parquet");
+    let mut sink = writer(&t);
+    sink.write(batch(&(0..5).collect::<Vec<_>>())).unwrap();
+    let tokens = sink.prepare(1).unwrap();
+    sink.write(batch(&(5..9).collect::<Vec<_>>())).unwrap();
+    assert_eq!((files(dir.path()).0.len(), files(dir.path()).1), (0, 2));
+    commit(&t, &tokens).unwrap();
+    let second = sink.prepare(2).unwrap();
+    commit(&t, &second).unwrap();
+    let names: Vec<String> = files(dir.path()).0.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["part-sink-1-0-0.parquet", "part-sink-1-0-1.parquet"]);
+    for predicate in [None, Some(3)] {
+        let value = |n| rheos_core::connector::PredicateValue::Int(n);
+        let path = rheos_core::connector::ColumnPath { column: 0, fields: vec![] };
+        let at_least = |n| rheos_core::connector::Predicate {
+            path: path.clone(),
+            comparison: rheos_core::connector::Comparison::GreaterOrEqual,
+            value: value(n),
+        };
+        t.predicates = predicate.into_iter().map(at_least).collect();
+        assert_eq!(Files.describe(&t).unwrap().predicates_applied, vec![true; t.predicates.len()]);
+        let all = rows(&t);
+        assert_eq!(all, (predicate.unwrap_or(0)..9).map(|i| format!("+I {i}")).collect::<Vec<_>>());
+        for max_rows in 1..=4 {
+            let (mut splits, mut read) = (Files.splits(&t, 1).unwrap(), Vec::new());
+            loop {
+                let mut reader = Files.reader(&t, splits, &context(0, 1)).unwrap();
+                let event = std::iter::from_fn(|| Some(reader.next(max_rows).now_or_never())).flatten().next().unwrap().unwrap();
+                splits = reader.positions().unwrap();
+                match event {
+                    SourceEvent::Rows { batch: Batch::Columns(batch), .. } => read.extend(lines(&t.schema, &batch)),
+                    SourceEvent::SplitEnd { .. } => {
+                        splits.remove(0);
+                    }
+                    _ => break,
+                }
+            }
+            assert_eq!(read, all, "in steps of {max_rows}");
+        }
+    }
+    let ends = Files.end_splits(&t, 1, &context(0, 1).env).unwrap();
+    assert_eq!(ends.iter().map(|s| s.position["row"].as_u64().unwrap()).collect::<Vec<_>>(), [5, 4]);
+}
+
+#[test]
+fn errors_in_parquet_name_table_file_column_and_both_types() {
+    let dir = TempDir::new().unwrap();
+    let written = table(&[("x", T::STRING)], &[("path", dir.path().to_str().unwrap()), ("format", "parquet")]);
+    let mut sink = writer(&written);
+    let text = arrow::array::StringArray::from(vec!["a"]);
+    let records = RecordBatch::try_new(written.schema.to_arrow(), vec![Arc::new(text)]).unwrap();
+    sink.write(Batch::Columns(ColumnBatch::inserts(records))).unwrap();
+    commit(&written, &sink.prepare(1).unwrap()).unwrap();
+    let t = numbers(dir.path().to_str().unwrap(), "parquet");
+    let mut reader = Files.reader(&t, Files.splits(&t, 1).unwrap(), &context(0, 1)).unwrap();
+    let e = next(reader.as_mut(), 2).unwrap_err();
+    let file = dir.path().join("part-sink-1-0-0.parquet");
+    let expected = format!("table 't', file '{}': column 'x' is Utf8 there, which cannot be read as INT", file.display());
+    assert_eq!((e.kind(), e.to_string()), (ErrorKind::FixInput, expected));
+}
+
+#[test]
+fn parquet_files_are_closed_by_size_too() {
+    let dir = TempDir::new().unwrap();
+    let mut t = numbers(dir.path().to_str().unwrap(), "parquet");
+    t.options.insert("sink.rolling-policy.file-size".into(), "4 kb".into());
+    let mut sink = writer(&t);
+    sink.write(batch(&(0..10_000).collect::<Vec<_>>())).unwrap();
+    let tokens = sink.prepare(1).unwrap();
+    assert!(tokens.len() > 1, "{}", tokens.len());
+    commit(&t, &tokens).unwrap();
+    assert_eq!(rows(&t).len(), 10_000);
+    t.options.insert("rheos.sink.compression".into(), "gzip".into());
+    assert!(PartFiles.describe(&t).unwrap_err().to_string().contains("'parquet.compression' = 'GZIP'"));
 }
