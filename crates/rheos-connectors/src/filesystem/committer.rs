@@ -10,7 +10,7 @@ use rheos_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// What a commit token says: a whole file under the name that hides it, and its name.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct PendingFile {
     pub(super) temporary: PathBuf,
     pub(super) name: PathBuf,

@@ -1,22 +1,20 @@
 //! One part file: written under a name that hides it, complete and durable before it is named in a token.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use rheos_core::schema::Schema;
 use rheos_core::{Error, Result};
 
 use super::committer::PendingFile;
+use super::compression::{Compression, Packing};
 use super::names::HIDDEN_SUFFIX;
 use crate::format::parquet;
 
 /// What is in a file.
 pub(super) enum Content {
-    Plain,
-    Gzip,
+    Text(Compression),
     Parquet(Schema, parquet::Options),
 }
 
@@ -58,8 +56,7 @@ pub(super) struct Part {
 }
 
 enum Out {
-    Plain(File),
-    Gzip(Box<GzEncoder<File>>),
+    Text(Packing),
     Parquet(Box<parquet::FileWriter>),
 }
 
@@ -67,17 +64,18 @@ impl Part {
     pub(super) fn create(place: &mut Place, content: &Content) -> Result<Part> {
         let (names, file) = place.create()?;
         let out = match content {
-            Content::Plain => Out::Plain(file),
-            Content::Gzip => Out::Gzip(Box::new(GzEncoder::new(file, Compression::default()))),
-            Content::Parquet(schema, options) => match parquet::FileWriter::new(file, schema, options) {
-                Ok(writer) => Out::Parquet(Box::new(writer)),
-                Err(e) => {
-                    remove(&names);
-                    return Err(e.context(format!("cannot write '{}'", names.temporary.display())));
-                }
-            },
+            Content::Text(compression) => Packing::new(file, *compression).map(Out::Text).map_err(|e| failed(&names.temporary, e)),
+            Content::Parquet(schema, options) => parquet::FileWriter::new(file, schema, options)
+                .map(|writer| Out::Parquet(Box::new(writer)))
+                .map_err(|e| e.context(format!("file '{}'", names.temporary.display()))),
         };
-        Ok(Part { names, out, bytes: 0 })
+        match out {
+            Ok(out) => Ok(Part { names, out, bytes: 0 }),
+            Err(e) => {
+                remove(&names);
+                Err(e)
+            }
+        }
     }
 
     /// How large it is: text before it is compressed, Parquet about as it will be.
@@ -87,13 +85,9 @@ impl Part {
 
     /// Adds records.
     pub(super) fn write_text(&mut self, text: &str) -> Result<()> {
-        let written = match &mut self.out {
-            Out::Plain(file) => file.write_all(text.as_bytes()),
-            Out::Gzip(file) => file.write_all(text.as_bytes()),
-            Out::Parquet(_) => return Err(Error::bug("text is written to a Parquet file")),
-        };
+        let Out::Text(file) = &mut self.out else { return Err(Error::bug("text is written to a Parquet file")) };
         self.bytes += text.len() as u64;
-        written.map_err(|e| failed(&self.names.temporary, e))
+        file.write_all(text.as_bytes()).map_err(|e| failed(&self.names.temporary, e))
     }
 
     /// Adds rows to a Parquet file.
@@ -109,8 +103,7 @@ impl Part {
         let temporary = self.names.temporary.clone();
         closed.push(self.names);
         let file = match self.out {
-            Out::Plain(file) => Ok(file),
-            Out::Gzip(file) => file.finish(),
+            Out::Text(file) => file.finish(),
             Out::Parquet(file) => Ok(file.finish().map_err(|e| e.context(format!("file '{}'", temporary.display())))?),
         };
         file.and_then(|file| file.sync_all()).map_err(|e| failed(&temporary, e))
@@ -137,9 +130,11 @@ mod tests {
         let names = PendingFile { temporary: "hidden".into(), name: "shown".into() };
         // A device without room refuses the last bytes.
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let part = Part { names, out: Out::Gzip(Box::new(GzEncoder::new(full, Compression::default()))), bytes: 0 };
-        let mut closed = Vec::new();
-        assert!(part.close(&mut closed).is_err());
-        assert_eq!(closed[0].temporary, Path::new("hidden"));
+        for compression in [Compression::Gzip, Compression::Zstd] {
+            let out = Out::Text(Packing::new(full.try_clone().unwrap(), compression).unwrap());
+            let mut closed = Vec::new();
+            assert!(Part { names: names.clone(), out, bytes: 0 }.close(&mut closed).is_err());
+            assert_eq!(closed[0].temporary, Path::new("hidden"));
+        }
     }
 }

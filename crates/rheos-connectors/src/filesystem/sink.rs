@@ -10,6 +10,7 @@ use rheos_core::time::TimestampMs;
 use rheos_core::{Error, Result};
 
 use super::committer::Renamer;
+use super::compression::Compression;
 use super::format::FileFormat;
 use super::names::{next_number, prefix_of_sink, remove_leftovers};
 use super::part::{Content, Place};
@@ -32,7 +33,7 @@ impl SinkFactory for PartFiles {
 
     fn writer(&self, table: &TableSpec, context: &OperatorContext) -> Result<Box<dyn Sink>> {
         let format = FileFormat::of(table)?;
-        let Settings { folder, suffix, gzip, file_bytes } = Settings::of(table, &format)?;
+        let Settings { folder, suffix, compression, file_bytes } = Settings::of(table, &format)?;
         fs::create_dir_all(&folder).map_err(|e| {
             Error::config(format!("table '{}' cannot make the folder '{}': {e}", table.name, folder.display())).caused_by(e)
         })?;
@@ -45,7 +46,7 @@ impl SinkFactory for PartFiles {
         let prefix = format!("{of_sink}{}-{attempt}", context.subtask.index);
         let next = next_number(&folder, &prefix)?;
         let (encoder, content) = match format {
-            FileFormat::Text(format) => (Some(format.encoder(&table.schema)?), if gzip { Content::Gzip } else { Content::Plain }),
+            FileFormat::Text(format) => (Some(format.encoder(&table.schema)?), Content::Text(compression)),
             FileFormat::Parquet(options) => (None, Content::Parquet(table.schema.clone(), options)),
         };
         let place = Place { folder, prefix, suffix, next };
@@ -71,7 +72,7 @@ struct Settings {
     folder: PathBuf,
     /// How names end.
     suffix: String,
-    gzip: bool,
+    compression: Compression,
     file_bytes: u64,
 }
 
@@ -83,24 +84,19 @@ impl Settings {
         if folder.is_file() || (glob::is_pattern(text) && !folder.exists()) {
             return Err(Error::config(format!("table '{}' cannot write to '{text}': that is no folder", table.name)));
         }
-        let key = "rheos.sink.compression";
-        let gzip = match table.option(key) {
-            None | Some("none") => false,
-            Some("gzip") => true,
-            Some(other) => {
-                return Err(Error::config(format!("option '{key}' of table '{}' is '{other}'; it can be 'none' or 'gzip'", table.name)));
-            }
-        };
-        if gzip && matches!(format, FileFormat::Parquet(_)) {
-            let message = format!("table '{}' has '{key}' = 'gzip', but Parquet compresses its own pages", table.name);
-            return Err(Error::config(format!("{message}; set 'parquet.compression' = 'GZIP'")));
+        let key = "compression";
+        let compression = Compression::of_option(table, key)?;
+        if compression != Compression::None && matches!(format, FileFormat::Parquet(_)) {
+            let value = table.option(key).unwrap_or_default();
+            let message = format!("table '{}' has '{key}' = '{value}', but Parquet compresses its own pages", table.name);
+            return Err(Error::config(format!("{message}; set 'parquet.compression' = '{}'", value.to_ascii_uppercase())));
         }
         let key = "sink.rolling-policy.file-size";
         let file_bytes = match table.option(key) {
             None => DEFAULT_FILE_BYTES,
             Some(size) => parse_memory_bytes(size).map_err(|e| e.context(format!("option '{key}' of table '{}'", table.name)))?,
         };
-        let suffix = format!(".{}{}", format.file_extension(), if gzip { ".gz" } else { "" });
-        Ok(Settings { folder, suffix, gzip, file_bytes: file_bytes.max(1) })
+        let suffix = format!(".{}{}", format.file_extension(), compression.suffix());
+        Ok(Settings { folder, suffix, compression, file_bytes: file_bytes.max(1) })
     }
 }

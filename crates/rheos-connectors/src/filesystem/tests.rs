@@ -37,6 +37,12 @@ fn write_gzip(path: &Path, text: &str) {
     file.finish().unwrap();
 }
 
+/// In two frames, as programs write that compress on several cores.
+fn write_zstd(path: &Path, text: &str) {
+    let frames = text.as_bytes().chunks(text.len() / 2 + 1).map(|half| zstd::encode_all(half, 0).unwrap());
+    fs::write(path, frames.collect::<Vec<_>>().concat()).unwrap();
+}
+
 /// All rows of a table, read by one reader.
 fn rows(t: &TableSpec) -> Vec<String> {
     Files.describe(t).unwrap();
@@ -54,7 +60,9 @@ fn a_reader_goes_on_after_any_row() {
     for (format, text) in [("csv", csv), ("json", jsonl), ("debezium-json", cdc)] {
         write(Path::new(&path("plain")), text);
         write_gzip(Path::new(&path("packed.gz")), text);
-        for name in ["plain", "packed.gz"] {
+        write_zstd(Path::new(&path("packed.zst")), text);
+        write_zstd(Path::new(&path("packed.zstd")), text);
+        for name in ["plain", "packed.gz", "packed.zst", "packed.zstd"] {
             let t = table(&[("k", T::STRING), ("v", T::STRING)], &[("path", &path(name)), ("format", format)]);
             let all = rows(&t);
             assert_eq!(all.len(), 4);
@@ -225,17 +233,40 @@ fn another_jobs_file_is_never_overwritten() {
 #[test]
 fn a_large_file_is_closed_early_but_published_with_the_rest() {
     let dir = TempDir::new().unwrap();
+    for (compression, suffix) in [("none", ""), ("gzip", ".gz"), ("zstd", ".zst")] {
+        let dir = dir.path().join(compression);
+        let mut t = numbers(dir.to_str().unwrap(), "csv");
+        t.options.insert("sink.rolling-policy.file-size".into(), "4 b".into());
+        t.options.insert("compression".into(), compression.into());
+        let mut sink = writer(&t);
+        sink.write(batch(&[10, 20, 30, 40, 50])).unwrap();
+        assert_eq!(files(&dir).0, vec![]);
+        let tokens = sink.prepare(1).unwrap();
+        assert_eq!(tokens.len(), 3);
+        commit(&t, &tokens).unwrap();
+        assert!(dir.join(format!("part-sink-1-0-2.csv{suffix}")).exists());
+        assert_eq!(rows(&t), ["+I 10", "+I 20", "+I 30", "+I 40", "+I 50"]);
+    }
     let mut t = numbers(dir.path().to_str().unwrap(), "csv");
-    t.options.insert("sink.rolling-policy.file-size".into(), "4 b".into());
-    t.options.insert("rheos.sink.compression".into(), "gzip".into());
-    let mut sink = writer(&t);
-    sink.write(batch(&[10, 20, 30, 40, 50])).unwrap();
-    assert_eq!(files(dir.path()).0, vec![]);
-    let tokens = sink.prepare(1).unwrap();
-    assert_eq!(tokens.len(), 3);
-    commit(&t, &tokens).unwrap();
-    assert!(dir.path().join("part-sink-1-0-2.csv.gz").exists());
-    assert_eq!(rows(&t), ["+I 10", "+I 20", "+I 30", "+I 40", "+I 50"]);
+    t.options.insert("compression".into(), "brotli".into());
+    assert!(PartFiles.describe(&t).unwrap_err().to_string().contains("it can be 'none', 'gzip' or 'zstd'"));
+}
+
+#[test]
+fn a_compressed_file_that_is_cut_off_or_changed_is_an_error() {
+    let dir = TempDir::new().unwrap();
+    let text = (0..20_000).map(|i| format!("{}\n", i * 7919 % 10_007)).collect::<String>();
+    for (name, write) in [("n.gz", write_gzip as fn(&Path, &str)), ("n.zst", write_zstd)] {
+        let file = dir.path().join(name);
+        write(&file, &text);
+        let whole = fs::read(&file).unwrap();
+        let t = numbers(file.to_str().unwrap(), "csv");
+        assert_eq!(rows(&t).len(), 20_000);
+        fs::write(&file, &whole[..whole.len() - 9]).unwrap();
+        let mut reader = Files.reader(&t, Files.splits(&t, 1).unwrap(), &context(0, 1)).unwrap();
+        let e = read_all(&t.schema, reader.as_mut(), 1000).unwrap_err();
+        assert!(e.to_string().contains(name), "{e}");
+    }
 }
 
 #[test]
@@ -441,7 +472,8 @@ fn the_end_of_a_file_is_where_nothing_follows() {
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_string();
     write(Path::new(&path("plain")), "1\n2\n");
     write_gzip(Path::new(&path("packed.gz")), "1\n2\n");
-    for name in ["plain", "packed.gz"] {
+    write_zstd(Path::new(&path("packed.zst")), "1\n2\n");
+    for name in ["plain", "packed.gz", "packed.zst"] {
         let t = numbers(&path(name), "csv");
         let ends = Files.end_splits(&t, 1, &context(0, 1).env).unwrap();
         assert_eq!(ends.iter().map(|s| &s.id).collect::<Vec<_>>(), Files.splits(&t, 1).unwrap().iter().map(|s| &s.id).collect::<Vec<_>>());
@@ -548,6 +580,6 @@ fn parquet_files_are_closed_by_size_too() {
     assert!(tokens.len() > 1, "{}", tokens.len());
     commit(&t, &tokens).unwrap();
     assert_eq!(rows(&t).len(), 10_000);
-    t.options.insert("rheos.sink.compression".into(), "gzip".into());
+    t.options.insert("compression".into(), "gzip".into());
     assert!(PartFiles.describe(&t).unwrap_err().to_string().contains("'parquet.compression' = 'GZIP'"));
 }
