@@ -77,6 +77,11 @@ pub trait SourceFactory: Send + Sync {
     /// Checks the table's options and says what kind of stream it is. Reads nothing.
     fn describe(&self, table: &TableSpec) -> Result<SourceDescription>;
 
+    /// Whether tables may be PARTITIONED BY columns ([`TableSpec::partition_keys`]).
+    fn takes_partitions(&self) -> bool {
+        false
+    }
+
     /// The splits of the input as it is now. Called once when the job starts.
     fn splits(&self, table: &TableSpec, parallelism: usize) -> Result<Vec<Split>>;
 

@@ -4,9 +4,11 @@ mod committer;
 mod compression;
 mod format;
 mod glob;
+mod hive;
 mod input;
 mod names;
 mod part;
+mod partitions;
 mod path;
 mod reading;
 mod sink;
@@ -29,6 +31,7 @@ pub fn connector() -> ConnectorInfo {
             OptionInfo::required("path", "The file, folder or pattern (*, ?, **) to read, or the folder to write to."),
             OptionInfo::optional("source.path.regex-pattern", "none", "Reads only files whose whole path matches this regular expression."),
             OptionInfo::optional("source.monitor-interval", "none", "Not supported yet: watching a folder for new files."),
+            OptionInfo::optional("partition.default-name", hive::DEFAULT_NAME, "The folder of a partition column's NULL or empty text."),
             OptionInfo::optional("sink.rolling-policy.file-size", "128 MB", "A part file is closed when it has reached this size."),
             OptionInfo::optional("sink.rolling-policy.rollover-interval", "none", closed),
             OptionInfo::optional("sink.rolling-policy.check-interval", "none", closed),

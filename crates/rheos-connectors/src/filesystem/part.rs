@@ -31,11 +31,13 @@ pub(super) struct Place {
 
 impl Place {
     /// Makes a file under a hidden name that nobody has.
-    fn create(&mut self) -> Result<(PendingFile, File)> {
+    /// The file is to be in a folder below this one, which need not be there.
+    fn create(&mut self, below: &str) -> Result<(PendingFile, File)> {
         loop {
             let name = format!("{}{}{}", self.prefix, self.next, self.suffix);
             self.next += 1;
-            let names = PendingFile { temporary: self.folder.join(format!(".{name}{HIDDEN_SUFFIX}")), name: self.folder.join(&name) };
+            let names =
+                PendingFile { temporary: self.folder.join(format!(".{name}{HIDDEN_SUFFIX}")), name: self.folder.join(below).join(&name) };
             if names.name.exists() {
                 continue;
             }
@@ -61,8 +63,8 @@ enum Out {
 }
 
 impl Part {
-    pub(super) fn create(place: &mut Place, content: &Content) -> Result<Part> {
-        let (names, file) = place.create()?;
+    pub(super) fn create(place: &mut Place, below: &str, content: &Content) -> Result<Part> {
+        let (names, file) = place.create(below)?;
         let out = match content {
             Content::Text(compression) => Packing::new(file, *compression).map(Out::Text).map_err(|e| failed(&names.temporary, e)),
             Content::Parquet(schema, options) => parquet::FileWriter::new(file, schema, options)
@@ -96,6 +98,19 @@ impl Part {
         file.write(rows).map_err(|e| e.context(format!("file '{}'", self.names.temporary.display())))?;
         self.bytes = file.bytes();
         Ok(())
+    }
+
+    /// The memory that its rows take which are not written yet.
+    pub(super) fn gathered_bytes(&self) -> usize {
+        if let Out::Parquet(file) = &self.out { file.gathered_bytes() } else { 0 }
+    }
+
+    /// Writes what has been gathered.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        match &mut self.out {
+            Out::Parquet(file) => file.flush().map_err(|e| e.context(format!("file '{}'", self.names.temporary.display()))),
+            Out::Text(_) => Ok(()),
+        }
     }
 
     /// Completes the file and makes it durable. Its names are among `closed` first: after a failure it is to be removed.

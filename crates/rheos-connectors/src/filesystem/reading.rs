@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use rheos_core::Result;
 use rheos_core::batch::ColumnBatch;
 use rheos_core::connector::TableSpec;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format::FileFormat;
 use super::input::Input;
+use super::partitions::{Assembly, Partitions};
 use crate::format::{Decoder, parquet};
 
 /// A batch is handed over when it was made of so many bytes, however few rows it has.
@@ -59,8 +61,13 @@ pub(super) enum Step {
 
 /// Reads the files of a table.
 pub(super) struct Reading {
+    /// What is in the files: without partition columns.
     table: TableSpec,
     kind: Kind,
+    partitions: Partitions,
+    assembly: Assembly,
+    /// The values of the partition columns in the file that is being read.
+    values: Option<Vec<ArrayRef>>,
 }
 
 enum Kind {
@@ -70,16 +77,40 @@ enum Kind {
 
 impl Reading {
     pub(super) fn new(table: &TableSpec, metrics: Arc<OperatorMetrics>) -> Result<Reading> {
-        let kind = match FileFormat::of(table)? {
-            FileFormat::Text(format) => Kind::Text { decoder: Box::new(format.decoder(table, metrics)), open: None },
+        let partitions = Partitions::of(table)?;
+        let assembly = Assembly::new(table, &partitions);
+        let table = partitions.of_files(table);
+        let kind = match FileFormat::of(&table)? {
+            FileFormat::Text(format) => Kind::Text { decoder: Box::new(format.decoder(&table, metrics)), open: None },
             FileFormat::Parquet(_) => Kind::Parquet { open: None },
         };
-        Ok(Reading { table: table.clone(), kind })
+        Ok(Reading { table, kind, partitions, assembly, values: None })
     }
 
     /// Reads on in the file at `path`, which stays the same until it has ended, and advances its position.
     pub(super) fn read(&mut self, path: &str, position: &mut Position, max_rows: usize) -> Result<Step> {
-        let max_rows = max_rows.max(1);
+        if self.partitions.is_empty() {
+            return self.read_file(path, position, max_rows.max(1));
+        }
+        if self.values.is_none() {
+            // A file of a snapshot may be one that the conditions of now exclude.
+            if !self.partitions.is_wanted(path)? {
+                return Ok(Step::End);
+            }
+            self.values = Some(self.partitions.values_of(path)?);
+        }
+        Ok(match self.read_file(path, position, max_rows.max(1))? {
+            Step::Rows(batch) => Step::Rows(self.assembly.complete(batch, self.values.as_deref().unwrap_or_default())?),
+            Step::End => {
+                self.values = None;
+                Step::End
+            }
+            Step::Again => Step::Again,
+        })
+    }
+
+    /// Reads on the columns that are in the file.
+    fn read_file(&mut self, path: &str, position: &mut Position, max_rows: usize) -> Result<Step> {
         let table = &self.table;
         match &mut self.kind {
             Kind::Text { decoder, open } => {

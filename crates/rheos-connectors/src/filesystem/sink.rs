@@ -1,5 +1,6 @@
 //! Writes rows to part files, hidden until they are committed.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ use super::compression::Compression;
 use super::format::FileFormat;
 use super::names::{next_number, prefix_of_sink, remove_leftovers};
 use super::part::{Content, Place};
+use super::partitions::Partitions;
 use super::writer::{Files, PartWriter};
 use super::{glob, path};
 
@@ -26,13 +28,19 @@ pub(super) struct PartFiles;
 
 impl SinkFactory for PartFiles {
     fn describe(&self, table: &TableSpec) -> Result<SinkDescription> {
-        let format = FileFormat::of(table)?;
+        let format = FileFormat::of(&Partitions::of(table)?.of_files(table))?;
         Settings::of(table, &format)?;
         Ok(SinkDescription { accepts: format.changelog() })
     }
 
+    fn takes_partitions(&self) -> bool {
+        true
+    }
+
     fn writer(&self, table: &TableSpec, context: &OperatorContext) -> Result<Box<dyn Sink>> {
-        let format = FileFormat::of(table)?;
+        let partitions = Partitions::of(table)?;
+        let schema = partitions.of_files(table).schema;
+        let format = FileFormat::of(&partitions.of_files(table))?;
         let Settings { folder, suffix, compression, file_bytes } = Settings::of(table, &format)?;
         fs::create_dir_all(&folder).map_err(|e| {
             Error::config(format!("table '{}' cannot make the folder '{}': {e}", table.name, folder.display())).caused_by(e)
@@ -46,16 +54,23 @@ impl SinkFactory for PartFiles {
         let prefix = format!("{of_sink}{}-{attempt}", context.subtask.index);
         let next = next_number(&folder, &prefix)?;
         let (encoder, content) = match format {
-            FileFormat::Text(format) => (Some(format.encoder(&table.schema)?), Content::Text(compression)),
-            FileFormat::Parquet(options) => (None, Content::Parquet(table.schema.clone(), options)),
+            FileFormat::Text(format) => (Some(format.encoder(&schema)?), Content::Text(compression)),
+            FileFormat::Parquet(options) => (None, Content::Parquet(schema.clone(), options)),
         };
         let place = Place { folder, prefix, suffix, next };
-        let files = Files { place, content, file_bytes, open: None, closed: Vec::new() };
-        Ok(Box::new(PartWriter { sink: context.subtask.uid.clone(), encoder, files, text: String::new() }))
+        Ok(Box::new(PartWriter {
+            sink: context.subtask.uid.clone(),
+            encoder,
+            partitions,
+            columns: schema.to_arrow(),
+            files: Files { place, content, file_bytes, closed: Vec::new() },
+            open: BTreeMap::new(),
+            batches: 0,
+        }))
     }
 
     fn clean_up(&self, table: &TableSpec, uid: &str, job: &str, until_ms: TimestampMs) -> Result<()> {
-        let settings = Settings::of(table, &FileFormat::of(table)?)?;
+        let settings = Settings::of(table, &FileFormat::of(&Partitions::of(table)?.of_files(table))?)?;
         if !settings.folder.exists() {
             return Ok(());
         }

@@ -3,16 +3,17 @@
 use std::task::Poll;
 
 use futures_util::future::{BoxFuture, poll_fn};
-use rheos_core::connector::TableSpec;
+use rheos_core::connector::{Predicate, TableSpec};
 use rheos_core::env::Env;
 use rheos_core::operator::OperatorContext;
 use rheos_core::source::{SourceDescription, SourceEvent, SourceFactory, SourceReader, Split};
 use rheos_core::{Batch, Error, Result};
 
 use super::format::FileFormat;
+use super::partitions::Partitions;
 use super::path;
 use super::reading::{Position, Reading, Step};
-use crate::format::parquet;
+use crate::format::predicates::is_applied;
 
 /// The source.
 #[derive(Debug)]
@@ -20,24 +21,26 @@ pub(super) struct Files;
 
 impl SourceFactory for Files {
     fn describe(&self, table: &TableSpec) -> Result<SourceDescription> {
-        let format = FileFormat::of(table)?;
+        let partitions = Partitions::of(table)?;
+        let format = FileFormat::of(&partitions.of_files(table))?;
         if table.option("source.monitor-interval").is_some() {
             let message = "has 'source.monitor-interval': watching a folder for new files is not supported yet";
             return Err(Error::config(format!("table '{}' {message}", table.name)));
         }
         path::check(table)?;
         let is_parquet = matches!(format, FileFormat::Parquet(_));
-        let predicates_applied = table.predicates.iter().map(|p| is_parquet && parquet::is_applied(&table.schema, p)).collect();
+        let is_ours = |p: &Predicate| (is_parquet && is_applied(&table.schema, p)) || partitions.applies(&table.schema, p);
+        let predicates_applied = table.predicates.iter().map(is_ours).collect();
         Ok(SourceDescription { changelog: format.changelog(), bounded: true, predicates_applied })
+    }
+
+    fn takes_partitions(&self) -> bool {
+        true
     }
 
     fn splits(&self, table: &TableSpec, _parallelism: usize) -> Result<Vec<Split>> {
         let start = serde_json::to_value(Position::default())?;
-        let split = |file: std::path::PathBuf| match file.into_os_string().into_string() {
-            Ok(id) => Ok(Split { id, position: start.clone() }),
-            Err(name) => Err(Error::config(format!("table '{}' reads a file whose name is not UTF-8: {}", table.name, name.display()))),
-        };
-        path::list(table)?.into_iter().map(split).collect()
+        Ok(wanted_files(table)?.into_iter().map(|id| Split { id, position: start.clone() }).collect())
     }
 
     fn end_splits(&self, table: &TableSpec, parallelism: usize, _env: &Env) -> Result<Vec<Split>> {
@@ -58,6 +61,22 @@ impl SourceFactory for Files {
         let splits = splits.into_iter().map(position).collect::<Result<Vec<_>>>()?;
         Ok(Box::new(FileReader { splits, current: 0, reading }))
     }
+}
+
+/// The files that a table's path means, sorted, without those that its conditions on partition columns exclude.
+pub(super) fn wanted_files(table: &TableSpec) -> Result<Vec<String>> {
+    let partitions = Partitions::of(table)?;
+    let mut files = Vec::new();
+    for file in path::list(table)? {
+        let file = file
+            .into_os_string()
+            .into_string()
+            .map_err(|name| Error::config(format!("table '{}' reads a file whose name is not UTF-8: {}", table.name, name.display())))?;
+        if partitions.is_wanted(&file)? {
+            files.push(file);
+        }
+    }
+    Ok(files)
 }
 
 struct FileSplit {

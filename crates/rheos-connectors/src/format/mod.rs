@@ -15,6 +15,7 @@ mod layout;
 mod lines;
 mod names;
 pub mod parquet;
+pub(crate) mod predicates;
 mod record;
 mod rows;
 mod text;
@@ -24,6 +25,7 @@ pub use encoder::Encoder;
 pub use text::TemporalStyle;
 
 pub(crate) use cells::{Cells, View};
+pub(crate) use column::Column;
 pub(crate) use layout::Layout;
 pub(crate) use record::flag;
 

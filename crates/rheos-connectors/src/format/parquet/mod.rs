@@ -6,7 +6,6 @@
 mod fit;
 mod leaves;
 mod options;
-mod predicates;
 mod prune;
 mod ranges;
 mod read;
@@ -17,6 +16,5 @@ mod write;
 pub use options::Options;
 
 pub(crate) use options::{check_types, info};
-pub(crate) use predicates::is_applied;
 pub(crate) use read::{FileReader, rows_of};
 pub(crate) use write::FileWriter;

@@ -12,8 +12,8 @@ use rheos_core::{Error, Result};
 
 use super::fit::fit;
 use super::leaves::is_flat;
-use super::predicates::may_hold;
 use super::ranges::Ranges;
+use crate::format::predicates::may_hold;
 
 /// The rows of each row group.
 pub(super) fn row_groups(metadata: &ParquetMetaData) -> Vec<Range<u64>> {

@@ -15,10 +15,10 @@ use rheos_core::connector::{ColumnPath, Predicate, TableSpec};
 use rheos_core::{Error, Result};
 
 use super::leaves::{Leaf, check, mask};
-use super::predicates::{holds, is_applied};
 use super::prune::{candidates, row_groups};
 use super::ranges::Ranges;
 use crate::format::Layout;
+use crate::format::predicates::{holds, is_applied};
 
 /// What comes next in a file.
 #[derive(Debug)]

@@ -15,9 +15,10 @@ use rheos_core::connector::{ColumnPath, Comparison, Predicate, PredicateValue, T
 use rheos_core::types::TypeKind as T;
 use tempfile::TempDir;
 
-use super::{FileReader, FileWriter, Options, is_applied};
+use super::{FileReader, FileWriter, Options};
 use crate::fixture::{array, decode, lines, map, project, row, table};
 use crate::format::Format;
+use crate::format::predicates::is_applied;
 
 /// A file of columns as another program writes it, with row groups and pages of so many rows.
 fn file(dir: &TempDir, columns: Vec<(&str, ArrayRef)>, group_rows: usize, page_rows: usize) -> PathBuf {

@@ -55,6 +55,16 @@ impl FileWriter {
         (self.rows.bytes_written() + self.rows.in_progress_size()) as u64
     }
 
+    /// The memory that rows take which wait for their row group to be full.
+    pub(crate) fn gathered_bytes(&self) -> usize {
+        self.rows.memory_size()
+    }
+
+    /// Makes a row group of what waits.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.rows.flush().map_err(failed)
+    }
+
     /// Completes the file; whoever calls makes it durable.
     pub(crate) fn finish(self) -> Result<File> {
         self.rows.into_inner().map_err(failed)

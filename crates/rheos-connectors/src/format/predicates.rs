@@ -21,13 +21,13 @@ pub(crate) fn is_applied(schema: &Schema, predicate: &Predicate) -> bool {
 }
 
 /// For each value whether the condition holds; NULL where it is NULL.
-pub(super) fn holds(values: &ArrayRef, predicate: &Predicate) -> Result<BooleanArray> {
+pub(crate) fn holds(values: &ArrayRef, predicate: &Predicate) -> Result<BooleanArray> {
     let (values, constant) = comparable(values, &predicate.value)?;
     compare(&values, predicate.comparison, constant.as_ref())
 }
 
 /// For each pair of bounds whether a value between them may satisfy the condition. Bounds that are not known exclude nothing.
-pub(super) fn may_hold(min: &ArrayRef, max: &ArrayRef, predicate: &Predicate) -> Result<Vec<bool>> {
+pub(crate) fn may_hold(min: &ArrayRef, max: &ArrayRef, predicate: &Predicate) -> Result<Vec<bool>> {
     let (min, constant) = comparable(min, &predicate.value)?;
     let (max, _) = comparable(max, &predicate.value)?;
     let constant = constant.as_ref();

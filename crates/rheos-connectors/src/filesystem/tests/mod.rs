@@ -1,5 +1,7 @@
 //! Reading files from any position, and writing part files that appear only when whole.
 
+mod partitions;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -17,9 +19,9 @@ use rheos_core::types::TypeKind as T;
 use rheos_core::{Batch, ErrorKind};
 use tempfile::TempDir;
 
-use super::reading::YIELD_BYTES;
-use super::sink::PartFiles;
-use super::source::Files;
+use crate::filesystem::reading::YIELD_BYTES;
+use crate::filesystem::sink::PartFiles;
+use crate::filesystem::source::Files;
 use crate::fixture::{context, lines, next, read_all, table};
 
 fn numbers(path: &str, format: &str) -> TableSpec {
@@ -47,7 +49,7 @@ fn write_zstd(path: &Path, text: &str) {
 fn rows(t: &TableSpec) -> Vec<String> {
     Files.describe(t).unwrap();
     let mut reader = Files.reader(t, Files.splits(t, 1).unwrap(), &context(0, 1)).unwrap();
-    read_all(&t.schema, reader.as_mut(), 1000).unwrap()
+    read_all(&t.output_schema(), reader.as_mut(), 1000).unwrap()
 }
 
 #[test]
