@@ -2,6 +2,7 @@
 
 mod committer;
 mod compression;
+mod folder;
 mod format;
 mod glob;
 mod hive;
@@ -30,7 +31,11 @@ pub fn connector() -> ConnectorInfo {
         options: vec![
             OptionInfo::required("path", "The file, folder or pattern (*, ?, **) to read, or the folder to write to."),
             OptionInfo::optional("source.path.regex-pattern", "none", "Reads only files whose whole path matches this regular expression."),
-            OptionInfo::optional("source.monitor-interval", "none", "Not supported yet: watching a folder for new files."),
+            OptionInfo::optional(
+                "source.monitor-interval",
+                "none",
+                "Watches the folder for ever: lists it so often, and reads each new file once.",
+            ),
             OptionInfo::optional("partition.default-name", hive::DEFAULT_NAME, "The folder of a partition column's NULL or empty text."),
             OptionInfo::optional("sink.rolling-policy.file-size", "128 MB", "A part file is closed when it has reached this size."),
             OptionInfo::optional("sink.rolling-policy.rollover-interval", "none", closed),

@@ -1,4 +1,4 @@
-//! Reads files, one split each.
+//! Reads files, one split each, or watches a folder.
 
 use std::task::Poll;
 
@@ -9,6 +9,7 @@ use rheos_core::operator::OperatorContext;
 use rheos_core::source::{SourceDescription, SourceEvent, SourceFactory, SourceReader, Split};
 use rheos_core::{Batch, Error, Result};
 
+use super::folder::{self, FolderReader};
 use super::format::FileFormat;
 use super::partitions::Partitions;
 use super::path;
@@ -23,15 +24,12 @@ impl SourceFactory for Files {
     fn describe(&self, table: &TableSpec) -> Result<SourceDescription> {
         let partitions = Partitions::of(table)?;
         let format = FileFormat::of(&partitions.of_files(table))?;
-        if table.option("source.monitor-interval").is_some() {
-            let message = "has 'source.monitor-interval': watching a folder for new files is not supported yet";
-            return Err(Error::config(format!("table '{}' {message}", table.name)));
-        }
-        path::check(table)?;
+        let is_watched = folder::interval_ms(table)?.is_some();
+        path::check(table, is_watched)?;
         let is_parquet = matches!(format, FileFormat::Parquet(_));
         let is_ours = |p: &Predicate| (is_parquet && is_applied(&table.schema, p)) || partitions.applies(&table.schema, p);
         let predicates_applied = table.predicates.iter().map(is_ours).collect();
-        Ok(SourceDescription { changelog: format.changelog(), bounded: true, predicates_applied })
+        Ok(SourceDescription { changelog: format.changelog(), bounded: !is_watched, predicates_applied })
     }
 
     fn takes_partitions(&self) -> bool {
@@ -39,11 +37,17 @@ impl SourceFactory for Files {
     }
 
     fn splits(&self, table: &TableSpec, _parallelism: usize) -> Result<Vec<Split>> {
+        if folder::interval_ms(table)?.is_some() {
+            return folder::buckets(table, false);
+        }
         let start = serde_json::to_value(Position::default())?;
         Ok(wanted_files(table)?.into_iter().map(|id| Split { id, position: start.clone() }).collect())
     }
 
     fn end_splits(&self, table: &TableSpec, parallelism: usize, _env: &Env) -> Result<Vec<Split>> {
+        if folder::interval_ms(table)?.is_some() {
+            return folder::buckets(table, true);
+        }
         let mut splits = self.splits(table, parallelism)?;
         for split in &mut splits {
             split.position = serde_json::to_value(Position::end_of(&split.id, table)?)?;
@@ -52,6 +56,13 @@ impl SourceFactory for Files {
     }
 
     fn reader(&self, table: &TableSpec, splits: Vec<Split>, context: &OperatorContext) -> Result<Box<dyn SourceReader>> {
+        if let Some(interval_ms) = folder::interval_ms(table)? {
+            return Ok(Box::new(FolderReader::new(table, interval_ms, splits, context)?));
+        }
+        if splits.iter().any(|split| folder::is_bucket(&split.id)) {
+            let message = format!("table '{}' goes on from a snapshot in which its folder was watched", table.name);
+            return Err(Error::config(format!("{message}: it needs 'source.monitor-interval'")));
+        }
         let reading = Reading::new(table, context.metrics.clone())?;
         let position = |split: Split| -> Result<FileSplit> {
             let position =

@@ -1,5 +1,6 @@
 //! Reading files from any position, and writing part files that appear only when whole.
 
+mod folder;
 mod partitions;
 
 use std::fs;
@@ -141,7 +142,7 @@ fn a_missing_path_is_refused_with_what_is_missing() {
     assert_eq!(refused("no-such.csv", &[]), "table 't' reads 'no-such.csv', which does not exist: the current folder has no 'no-such.csv'");
     assert!(refused(&format!("{root}/*.csv"), &[]).contains("no file matches"));
     assert!(refused("s3://bucket/x", &[]).contains("not s3:"));
-    assert!(refused(root, &[("source.monitor-interval", "1 s")]).contains("not supported yet"));
+    assert!(refused(root, &[("source.monitor-interval", "0 s")]).contains("must be at least 1 ms"));
     assert!(refused(root, &[("format", "avro")]).contains("there are 'csv', 'json', 'debezium-json'"));
 }
 
