@@ -270,7 +270,6 @@ mod tests {
         assert_eq!(s.drained(&[true, true, true], 1_000_000), vec![]);
         assert_eq!(s.drained(&[false, true, true], 2_000_000), vec![Active]);
         assert_eq!(s.after_rows(0, &rows(&[8])).unwrap(), vec![At(8)]);
-        assert_eq!(s.end(), vec![At(MAX_WATERMARK)]);
     }
 
     #[test]
