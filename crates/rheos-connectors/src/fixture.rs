@@ -39,6 +39,7 @@ pub(crate) fn table(columns: &[(&str, TypeKind)], options: &[(&str, &str)]) -> T
         connector: "filesystem".into(),
         schema: schema(columns),
         primary_key: vec![],
+        partition_keys: vec![],
         options: options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
         projection: None,
         predicates: vec![],

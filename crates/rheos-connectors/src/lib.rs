@@ -2,7 +2,8 @@
 //!
 //! 1. [`register`] puts every connector and format into the registry, with the options that the planner checks.
 //! 2. A connector makes splits and readers ([`rheos_core::source`]) or writers and a committer ([`rheos_core::sink`]).
-//! 3. What it carries is bytes; a [`format::Decoder`] turns them into batches and a [`format::Encoder`] back.
+//! 3. What it carries is bytes; a [`format::Decoder`] turns them into batches and a [`format::Encoder`] back. Files may also be of
+//!    a format that knows columns by itself: [`format::parquet`].
 //!
 //! This crate knows nothing of SQL, operators or tasks: a [`rheos_core::connector::TableSpec`] is all it sees of a job.
 
@@ -44,6 +45,6 @@ mod tests {
         for format in registry.formats() {
             assert!(format.options.iter().all(|o| o.key.strip_prefix(format.name).is_some_and(|k| k.starts_with('.'))));
         }
-        assert_eq!(registry.formats().count(), 3);
+        assert_eq!(registry.formats().count(), 4);
     }
 }

@@ -65,6 +65,9 @@ pub struct TableSpec {
     pub schema: Schema,
     /// The positions of the columns of the primary key.
     pub primary_key: Vec<usize>,
+    /// The positions of the columns by which the table is partitioned, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partition_keys: Vec<usize>,
     /// The options of WITH, `connector` included.
     pub options: BTreeMap<String, String>,
     /// Sources: the columns and nested fields to give, in order; `None` gives all columns.

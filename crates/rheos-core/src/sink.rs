@@ -78,6 +78,11 @@ pub trait SinkFactory: Send + Sync {
     /// Checks the table's options and says what it takes. Writes nothing.
     fn describe(&self, table: &TableSpec) -> Result<SinkDescription>;
 
+    /// Whether tables may be PARTITIONED BY columns ([`TableSpec::partition_keys`]).
+    fn takes_partitions(&self) -> bool {
+        false
+    }
+
     /// A writer for one subtask.
     fn writer(&self, table: &TableSpec, context: &OperatorContext) -> Result<Box<dyn Sink>>;
 

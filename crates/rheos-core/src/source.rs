@@ -59,6 +59,13 @@ pub trait SourceReader: Send {
         let _ = split;
         true
     }
+
+    /// For a reader whose splits gain rows from time to time: for each of them whether nothing waits to be read in it. Such a split
+    /// holds no watermark of its reader back while another has something; of a reader in which nothing waits at all the split that is
+    /// furthest leads, until it is idle. What is said holds until the next call of [`SourceReader::next`] has returned.
+    fn drained(&self) -> Option<&[bool]> {
+        None
+    }
 }
 
 /// What the planner must know of a source table.
@@ -76,6 +83,11 @@ pub struct SourceDescription {
 pub trait SourceFactory: Send + Sync {
     /// Checks the table's options and says what kind of stream it is. Reads nothing.
     fn describe(&self, table: &TableSpec) -> Result<SourceDescription>;
+
+    /// Whether tables may be PARTITIONED BY columns ([`TableSpec::partition_keys`]).
+    fn takes_partitions(&self) -> bool {
+        false
+    }
 
     /// The splits of the input as it is now. Called once when the job starts.
     fn splits(&self, table: &TableSpec, parallelism: usize) -> Result<Vec<Split>>;

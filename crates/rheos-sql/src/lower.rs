@@ -149,6 +149,7 @@ impl<'a> Lowering<'a> {
                     connector: "values".into(),
                     schema: Schema::default(),
                     primary_key: vec![],
+                    partition_keys: vec![],
                     options: [("connector".to_string(), "values".to_string())].into(),
                     projection: None,
                     predicates: vec![],

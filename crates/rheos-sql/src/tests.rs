@@ -21,12 +21,13 @@ use crate::parser::{self, Statement};
 use crate::plan::{Plan, Rel};
 use crate::{SqlError, SqlResult, optimizer};
 
-/// A connector that reads nothing, applies equality with integers, and takes what its option says.
+/// A connector that reads nothing, applies equality with integers and texts, and takes what its option says.
 struct Fake;
 
 impl SourceFactory for Fake {
     fn describe(&self, table: &TableSpec) -> Result<SourceDescription> {
-        let applied = |p: &rheos_core::connector::Predicate| p.comparison == Comparison::Equal && matches!(p.value, PredicateValue::Int(_));
+        let applied =
+            |p: &rheos_core::connector::Predicate| p.comparison == Comparison::Equal && !matches!(p.value, PredicateValue::Bool(_));
         let changelog = if table.option("changes").is_some() { ChangelogMode::Retract } else { ChangelogMode::InsertOnly };
         Ok(SourceDescription { changelog, bounded: true, predicates_applied: table.predicates.iter().map(applied).collect() })
     }
@@ -61,6 +62,7 @@ CREATE TABLE events (kind INT, person ROW<id BIGINT, name STRING, at TIMESTAMP(3
 CREATE VIEW bid AS SELECT bid.auction, bid.price, at FROM events WHERE kind = 2;
 CREATE TABLE t (a INT, b INT, c STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'fake');
 CREATE TABLE u (a INT, d INT) WITH ('connector' = 'fake');
+CREATE TABLE texts (n INT, s STRING, d DATE) WITH ('connector' = 'fake');
 CREATE TABLE cdc (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'fake', 'changes' = 'true');
 ";
 
@@ -113,8 +115,16 @@ impl World {
         let mut lowering = Lowering::new("test", &self.registry, options);
         let options = [("connector".to_string(), "fake".to_string()), ("accepts".to_string(), accepts.to_string())].into();
         let (name, connector) = ("out".into(), "fake".into());
-        let table =
-            TableSpec { name, connector, schema: plan.schema(), primary_key: vec![], options, projection: None, predicates: vec![] };
+        let table = TableSpec {
+            name,
+            connector,
+            schema: plan.schema(),
+            primary_key: vec![],
+            partition_keys: vec![],
+            options,
+            projection: None,
+            predicates: vec![],
+        };
         lowering.add_sink(&plan, table, 0)?;
         Ok(lowering.finish())
     }
@@ -155,6 +165,30 @@ fn a_source_gives_just_the_nested_fields_that_are_read_and_applies_what_it_can()
     let names: Vec<String> = spec.output_schema().fields.into_iter().map(|f| f.name).collect();
     assert_eq!(names, ["bid.auction", "bid.price", "bid.at"]);
     assert_eq!(watermark.as_ref().unwrap().columns(), [2]);
+}
+
+#[test]
+fn a_source_is_not_asked_for_what_a_cast_would_change() {
+    let world = World::new();
+    let applied = |condition: &str| {
+        let plan = world.plan(&format!("SELECT n FROM texts WHERE {condition}")).unwrap();
+        scan(&plan).0.predicates.len()
+    };
+    assert_eq!(applied("s = 'ab'"), 1);
+    assert_eq!(applied("n = 3000000000"), 1, "a wider integer changes no value");
+    assert_eq!(applied("CAST(s AS VARCHAR(1)) = 'a'"), 0);
+    assert_eq!(applied("CAST(n AS SMALLINT) = 3"), 0);
+    assert_eq!(applied("CAST(s AS INT) = 3"), 0);
+    assert_eq!(applied("CAST(d AS STRING) = '2024-01-01'"), 0);
+}
+
+#[test]
+fn partitions_are_refused_where_the_connector_has_none() {
+    let sql = "CREATE TABLE parted (a INT, day DATE) PARTITIONED BY (day) WITH ('connector' = 'fake');";
+    let Statement::CreateTable(create) = parser::parse(sql).unwrap().remove(0).statement else { panic!("no table") };
+    assert_eq!(create.partitioned_by.len(), 1);
+    let e = World::new().binder().bind_create_table(&create).unwrap_err().to_string();
+    assert!(e.contains("the connector 'fake' has no partitions"), "{e}");
 }
 
 #[test]

@@ -96,10 +96,13 @@ impl SourceTask {
             self.rest.output.take_hurry();
             self.rest.send().await?;
             self.watermarks.polled(|split| self.reader.is_polled(split), self.rest.output.active_ns());
+            self.drained().await?;
             self.rest.fire_timers(&mut self.watermarks).await?;
             match self.next().await? {
                 Some(SourceEvent::Rows { split, batch }) => {
                     self.check(split)?;
+                    // What has been found waits from now on: these rows must not lead past it.
+                    self.drained().await?;
                     self.rows(split, batch).await?;
                 }
                 Some(SourceEvent::SplitEnd { split }) => {
@@ -172,6 +175,13 @@ impl SourceTask {
             return Ok(());
         }
         Err(Error::bug(format!("rows of split {split}, but the reader has {}", self.splits)).context(label(&self.context)))
+    }
+
+    /// Learns in which splits nothing waits.
+    async fn drained(&mut self) -> Result<(), Stop> {
+        let Some(drained) = self.reader.drained() else { return Ok(()) };
+        let said = self.watermarks.drained(drained, self.rest.output.active_ns());
+        self.rest.say(said).await
     }
 
     async fn rows(&mut self, split: usize, batch: Batch) -> Result<(), Stop> {

@@ -79,6 +79,29 @@ impl SplitWatermarks {
         }
     }
 
+    /// In these splits nothing waits to be read: what is to be said. They are idle, all but the furthest where nothing waits in any other.
+    pub(crate) fn drained(&mut self, drained: &[bool], active_ns: u64) -> Vec<Watermark> {
+        let mut said = Vec::new();
+        for (i, split) in self.splits.iter_mut().enumerate() {
+            if !drained[i] && std::mem::take(&mut split.idle) {
+                split.rows_at_ns = active_ns;
+                said.extend(self.merger.update(i, Watermark::Active));
+            }
+        }
+        let is_active = |split: &SplitState| !split.idle && !split.ended;
+        let mut active = self.splits.iter().filter(|split| is_active(split)).count();
+        let mut empty: Vec<usize> = (0..drained.len()).filter(|i| drained[*i] && is_active(&self.splits[*i])).collect();
+        empty.sort_by_key(|i| self.merger.of_input(*i));
+        for i in empty {
+            if active > 1 {
+                active -= 1;
+                self.splits[i].idle = true;
+                said.extend(self.merger.update(i, Watermark::Idle));
+            }
+        }
+        said
+    }
+
     /// A split has rows: what is to be said before them.
     pub(crate) fn before_rows(&mut self, split: usize, active_ns: u64) -> Vec<Watermark> {
         let state = &mut self.splits[split];
@@ -230,6 +253,23 @@ mod tests {
         s.polled(|split| split == 1, 6_500_000);
         assert_eq!(s.next_idle_ns(), Some(7_000_000), "its clock starts with its turn");
         assert_eq!(s.after_rows(1, &rows(&[4])).unwrap(), vec![At(4)]);
+    }
+
+    #[test]
+    fn a_split_in_which_nothing_waits_holds_nobody_back_but_the_last_one_keeps_its_place() {
+        let mut s = splits(3, Some(1));
+        assert_eq!(s.drained(&[true, true, true], 0), vec![], "one of them stays");
+        assert_eq!(s.drained(&[true, false, false], 0), vec![], "two have something");
+        assert_eq!(s.before_rows(1, 0), vec![]);
+        assert_eq!(s.after_rows(1, &rows(&[10])).unwrap(), vec![], "the other waits");
+        assert_eq!(s.drained(&[true, true, false], 0), vec![]);
+        assert_eq!(s.after_rows(2, &rows(&[7])).unwrap(), vec![At(7)]);
+        assert_eq!(s.drained(&[true, true, true], 0), vec![], "what is furthest was idle before");
+        assert_eq!(s.next_idle_ns(), Some(1_000_000));
+        assert_eq!(s.idle(1_000_000), vec![Idle], "all of them");
+        assert_eq!(s.drained(&[true, true, true], 1_000_000), vec![]);
+        assert_eq!(s.drained(&[false, true, true], 2_000_000), vec![Active]);
+        assert_eq!(s.after_rows(0, &rows(&[8])).unwrap(), vec![At(8)]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rheos_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// What a commit token says: a whole file under the name that hides it, and its name.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct PendingFile {
     pub(super) temporary: PathBuf,
     pub(super) name: PathBuf,
@@ -28,8 +28,13 @@ impl Committer for Renamer {
         for token in tokens {
             let file = pending(token)?;
             let renamed = reveal(&file)?;
-            if let Some(folder) = file.name.parent() {
+            // Folders of partitions may be new: so their names are to be made durable too, up to where the hidden file was.
+            let root = file.temporary.parent();
+            for folder in file.name.ancestors().skip(1) {
                 *folders.entry(folder.to_path_buf()).or_default() |= renamed;
+                if Some(folder) == root || !root.is_some_and(|root| folder.starts_with(root)) {
+                    break;
+                }
             }
         }
         folders.iter().filter(|(folder, renamed)| **renamed || folder.exists()).try_for_each(|(folder, _)| sync_folder(folder))
@@ -62,7 +67,8 @@ fn reveal(file: &PendingFile) -> Result<bool> {
             file.name.display(),
             file.temporary.display()
         ))),
-        (true, false) => fs::rename(&file.temporary, &file.name)
+        (true, false) => fs::create_dir_all(file.name.parent().unwrap_or(Path::new("")))
+            .and_then(|()| fs::rename(&file.temporary, &file.name))
             .map(|()| true)
             .map_err(|e| Error::restart(format!("cannot publish '{}': {e}", file.name.display())).caused_by(e)),
         (false, true) => Ok(false),

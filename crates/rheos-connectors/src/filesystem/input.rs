@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
-use flate2::read::MultiGzDecoder;
 use rheos_core::{Error, Result};
+
+use super::compression::{Compression, Unpacking};
 
 /// How much is read at once.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -29,16 +30,17 @@ pub(super) struct Input {
 impl Input {
     /// Opens a file at an offset of its unpacked bytes.
     pub(super) fn open(path: &str, offset: u64) -> Result<Self> {
-        let mut file = File::open(path).map_err(|e| failed(path, e))?;
-        let reader: Box<dyn Read + Send> = if path.ends_with(".gz") {
-            let mut unpacked = MultiGzDecoder::new(std::io::BufReader::with_capacity(BUFFER_BYTES, file));
-            let skipped = std::io::copy(&mut (&mut unpacked).take(offset), &mut std::io::sink()).map_err(|e| failed(path, e))?;
-            check_length(path, skipped, offset)?;
-            Box::new(unpacked)
-        } else {
-            check_length(path, file.metadata().map_err(|e| failed(path, e))?.len(), offset)?;
-            file.seek(SeekFrom::Start(offset)).map_err(|e| failed(path, e))?;
-            Box::new(file)
+        let reader: Box<dyn Read + Send> = match unpacked(path)? {
+            Unpacking::Packed(mut unpacked) => {
+                let skipped = std::io::copy(&mut (&mut unpacked).take(offset), &mut std::io::sink()).map_err(|e| failed(path, e))?;
+                check_length(path, skipped, offset)?;
+                unpacked
+            }
+            Unpacking::Plain(mut file) => {
+                check_length(path, file.metadata().map_err(|e| failed(path, e))?.len(), offset)?;
+                file.seek(SeekFrom::Start(offset)).map_err(|e| failed(path, e))?;
+                Box::new(file)
+            }
         };
         let mut input = Input { path: path.to_string(), reader, buffer: Vec::new(), start: 0, end: 0, offset, ended: false };
         if offset == 0 {
@@ -54,12 +56,10 @@ impl Input {
 
     /// How many bytes a file has, unpacked.
     pub(super) fn length(path: &str) -> Result<u64> {
-        let file = File::open(path).map_err(|e| failed(path, e))?;
-        if path.ends_with(".gz") {
-            let mut unpacked = MultiGzDecoder::new(std::io::BufReader::with_capacity(BUFFER_BYTES, file));
-            return std::io::copy(&mut unpacked, &mut std::io::sink()).map_err(|e| failed(path, e));
+        match unpacked(path)? {
+            Unpacking::Packed(mut unpacked) => std::io::copy(&mut unpacked, &mut std::io::sink()).map_err(|e| failed(path, e)),
+            Unpacking::Plain(file) => Ok(file.metadata().map_err(|e| failed(path, e))?.len()),
         }
-        Ok(file.metadata().map_err(|e| failed(path, e))?.len())
     }
 
     /// What has been read and not consumed.
@@ -108,6 +108,10 @@ impl Input {
         }
         Ok(())
     }
+}
+
+fn unpacked(path: &str) -> Result<Unpacking> {
+    File::open(path).and_then(|file| Compression::of_name(path).unpacked(file)).map_err(|e| failed(path, e))
 }
 
 fn check_length(path: &str, length: u64, offset: u64) -> Result<()> {

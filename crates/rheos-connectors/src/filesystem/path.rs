@@ -29,11 +29,15 @@ pub(super) fn local_path(table: &TableSpec) -> Result<&str> {
     Ok(local)
 }
 
-/// Checks that there is something to read.
-pub(super) fn check(table: &TableSpec) -> Result<()> {
+/// Checks that there is something to read, or to watch.
+pub(super) fn check(table: &TableSpec, is_watched: bool) -> Result<()> {
     let path = local_path(table)?;
     filter(table)?;
-    if Path::new(path).exists() {
+    if is_watched && Path::new(path).is_file() {
+        let message = format!("table '{}' has 'source.monitor-interval', but '{path}' is a file", table.name);
+        return Err(Error::config(format!("{message}: a folder or a pattern can be watched")));
+    }
+    if Path::new(path).exists() || (is_watched && glob::is_pattern(path)) {
         return Ok(());
     }
     if glob::is_pattern(path) {
@@ -148,7 +152,12 @@ fn add_matches(folder: &Path, parts: &[&str], depth: usize, files: &mut Vec<Path
 fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let failed = |e: std::io::Error| Error::config(format!("cannot list the folder '{}': {e}", folder.display())).caused_by(e);
     let mut entries = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
+    let found = match std::fs::read_dir(folder) {
+        // Removed since it was seen, by whoever keeps a folder that is watched tidy.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(entries),
+        found => found.map_err(failed)?,
+    };
+    for entry in found {
         let name = entry.map_err(failed)?.file_name();
         let Some(name) = name.to_str() else {
             return Err(Error::config(format!("'{}' has a file whose name is not UTF-8: {}", folder.display(), name.display())));

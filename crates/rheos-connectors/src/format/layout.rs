@@ -69,6 +69,7 @@ mod tests {
             connector: "filesystem".into(),
             schema: Schema::new(vec![Field::new("x", TypeKind::Int.nullable()), Field::new("r", row)]),
             primary_key: vec![],
+            partition_keys: vec![],
             options: Default::default(),
             projection: Some(vec![path(1, &[1]), path(1, &[]), path(0, &[]), path(1, &[1])]),
             predicates: vec![],

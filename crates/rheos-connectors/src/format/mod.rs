@@ -1,7 +1,8 @@
 //! Formats: how rows are written as bytes and read back, whatever carries the bytes.
 //!
 //! A [`Decoder`] goes from bytes straight into Arrow columns, building only what the projection asks for; an [`Encoder`]
-//! goes back. Options have the names and meanings of Flink's, `<format>.on-error` excepted.
+//! goes back. Options have the names and meanings of Flink's, `<format>.on-error` excepted. [`parquet`] is another kind: files as
+//! a whole, which are read from their end.
 
 mod cells;
 mod column;
@@ -13,6 +14,8 @@ pub mod json;
 mod layout;
 mod lines;
 mod names;
+pub mod parquet;
+pub(crate) mod predicates;
 mod record;
 mod rows;
 mod text;
@@ -22,6 +25,7 @@ pub use encoder::Encoder;
 pub use text::TemporalStyle;
 
 pub(crate) use cells::{Cells, View};
+pub(crate) use column::Column;
 pub(crate) use layout::Layout;
 pub(crate) use record::flag;
 
@@ -34,7 +38,7 @@ use rheos_core::registry::Registry;
 use rheos_core::schema::Schema;
 use rheos_core::{Error, Result};
 
-/// A format with its options.
+/// A format of records one after the other, with its options.
 #[derive(Debug, Clone)]
 pub enum Format {
     /// Comma-separated values.
@@ -52,6 +56,9 @@ impl Format {
             "csv" => Format::Csv(csv::Options::of(table)?),
             "json" => Format::Json(json::Options::of(table, "json")?),
             "debezium-json" => Format::DebeziumJson(debezium::Options::of(table)?),
+            "parquet" => {
+                return Err(Error::config(format!("table '{}' has the format 'parquet', which only files can have", table.name)));
+            }
             other => {
                 let known = infos().map(|f| format!("'{}'", f.name)).join(", ");
                 return Err(Error::config(format!("table '{}' has the format '{other}'; there are {known}", table.name)));
@@ -96,8 +103,8 @@ impl Format {
 }
 
 /// All formats, as the planner sees them.
-fn infos() -> [FormatInfo; 3] {
-    [csv::info(), json::info(), debezium::info()]
+fn infos() -> [FormatInfo; 4] {
+    [csv::info(), json::info(), debezium::info(), parquet::info()]
 }
 
 /// Adds all formats.

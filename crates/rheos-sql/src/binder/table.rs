@@ -1,4 +1,4 @@
-//! CREATE TABLE: columns, watermark, primary key, options.
+//! CREATE TABLE: columns, watermark, primary key, partition columns, options.
 
 use std::collections::BTreeMap;
 
@@ -61,6 +61,7 @@ impl Binder<'_> {
             physical.fields[index].ty.nullable = false;
             primary_key.push(index);
         }
+        let partition_keys = self.bind_partition_keys(create, &physical, &options)?;
         for (expr, field) in exprs.iter_mut().zip(&mut columns.fields) {
             if let Expr::Column { index, ty } = expr {
                 ty.nullable = physical.fields[*index].ty.nullable;
@@ -101,11 +102,37 @@ impl Binder<'_> {
             connector,
             schema: physical,
             primary_key,
+            partition_keys,
             options,
             projection: None,
             predicates: vec![],
         };
         Ok(Table { spec, columns, exprs, watermark })
+    }
+
+    /// The positions of the columns of PARTITIONED BY, where the connector knows partitions.
+    fn bind_partition_keys(&self, create: &CreateTable, physical: &Schema, options: &BTreeMap<String, String>) -> SqlResult<Vec<usize>> {
+        let Some(first) = create.partitioned_by.first() else { return Ok(Vec::new()) };
+        let name = options.get("connector").map_or("", String::as_str);
+        let is_known = self.registry.connector(name).is_some_and(|connector| {
+            let reads = connector.source.as_ref().is_some_and(|source| source.takes_partitions());
+            reads || connector.sink.as_ref().is_some_and(|sink| sink.takes_partitions())
+        });
+        if !is_known {
+            return Err(SqlError::new(format!("the connector '{name}' has no partitions: leave out PARTITIONED BY")).or_at(first.span));
+        }
+        let mut keys = Vec::with_capacity(create.partitioned_by.len());
+        for name in &create.partitioned_by {
+            let index = physical.index_of(&name.value).ok_or_else(|| {
+                let hint = did_you_mean(&name.value, physical.fields.iter().map(|f| f.name.as_str()));
+                SqlError::new(format!("PARTITIONED BY names '{}', which is no physical column", name.value)).or_at(name.span).hint(hint)
+            })?;
+            if keys.contains(&index) {
+                return Err(SqlError::new(format!("PARTITIONED BY names '{}' twice", name.value)).or_at(name.span));
+            }
+            keys.push(index);
+        }
+        Ok(keys)
     }
 }
 

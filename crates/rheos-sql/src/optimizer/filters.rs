@@ -267,6 +267,17 @@ fn uncast(expr: &Expr) -> &Expr {
     }
 }
 
+/// Whether every cast around a column leaves its values as they are.
+fn keeps_values(expr: &Expr) -> bool {
+    let Expr::Cast { arg, .. } = expr else { return true };
+    let (from, to) = (&arg.ty().kind, &expr.ty().kind);
+    let is_kept = match (from, to) {
+        (TypeKind::Varchar(from), TypeKind::Varchar(to)) => from <= to,
+        (from, to) => from == to || (from.is_integer() && is_widened(from, to)),
+    };
+    is_kept && keeps_values(arg)
+}
+
 /// Whether every integer of the one type is the same in the other.
 fn is_widened(from: &TypeKind, to: &TypeKind) -> bool {
     matches!((from.as_decimal(), to.as_decimal()), (Some((f, 0)), Some((t, 0))) if f <= t)
@@ -323,9 +334,9 @@ fn predicate(condition: &Expr, spec: &TableSpec) -> Option<Predicate> {
         },
         _ => None,
     };
-    // INT compared with BIGINT stands in a cast that changes no value.
+    // INT compared with BIGINT stands in a cast that changes no value, as a text does that becomes longer.
     let column = |e: &Expr| match uncast(e) {
-        Expr::Column { index, ty } if !ty.kind.is_integer() || is_widened(&ty.kind, &e.ty().kind) => Some(*index),
+        Expr::Column { index, .. } if keeps_values(e) => Some(*index),
         _ => None,
     };
     let (column, operator, value) = match (column(left), literal(right)) {

@@ -59,6 +59,8 @@ pub struct CreateTable {
     pub watermark: Option<Watermark>,
     /// PRIMARY KEY (...) NOT ENFORCED
     pub primary_key: Vec<Ident>,
+    /// PARTITIONED BY (...)
+    pub partitioned_by: Vec<Ident>,
     /// WITH (...), with the places of keys and values.
     pub options: Vec<(String, String, Span, Span)>,
 }
@@ -211,7 +213,15 @@ fn if_not_exists(parser: &mut Parser) -> bool {
 fn parse_create_table(parser: &mut Parser) -> Result<CreateTable, ParserError> {
     let if_not_exists = if_not_exists(parser);
     let name = parser.parse_object_name(false)?;
-    let mut table = CreateTable { name, if_not_exists, columns: Vec::new(), watermark: None, primary_key: Vec::new(), options: Vec::new() };
+    let mut table = CreateTable {
+        name,
+        if_not_exists,
+        columns: Vec::new(),
+        watermark: None,
+        primary_key: Vec::new(),
+        partitioned_by: Vec::new(),
+        options: Vec::new(),
+    };
     parser.expect_token(&Token::LParen)?;
     loop {
         parse_table_element(parser, &mut table)?;
@@ -224,7 +234,10 @@ fn parse_create_table(parser: &mut Parser) -> Result<CreateTable, ParserError> {
         parser.parse_literal_string()?;
     }
     if parser.parse_keyword(Keyword::PARTITIONED) {
-        return parser.expected("WITH (PARTITIONED BY is not supported yet)", parser.peek_token());
+        parser.expect_keyword(Keyword::BY)?;
+        parser.expect_token(&Token::LParen)?;
+        table.partitioned_by = parser.parse_comma_separated(Parser::parse_identifier)?;
+        parser.expect_token(&Token::RParen)?;
     }
     if parser.parse_keyword(Keyword::WITH) {
         parser.expect_token(&Token::LParen)?;
@@ -361,6 +374,10 @@ fn parse_insert(parser: &mut Parser) -> Result<Insert, ParserError> {
     }
     parser.expect_keyword(Keyword::INTO)?;
     let table = parser.parse_object_name(false)?;
+    if parser.peek_keyword(Keyword::PARTITION) {
+        let message = "SELECT (PARTITION (...) is not supported: give the partition columns in the query)";
+        return parser.expected(message, parser.peek_token());
+    }
     let mut columns = Vec::new();
     let list = parser.peek_token_ref().token == Token::LParen
         && !matches!(&parser.peek_nth_token_ref(1).token, Token::LParen)

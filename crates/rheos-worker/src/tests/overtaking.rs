@@ -166,6 +166,7 @@ impl World {
             connector: name.into(),
             schema: schema(),
             primary_key: Vec::new(),
+            partition_keys: vec![],
             options: BTreeMap::new(),
             projection: None,
             predicates: Vec::new(),

@@ -50,6 +50,7 @@ fn table(options: &[(&str, &str)]) -> TableSpec {
         connector: "nexmark".into(),
         schema: schema(),
         primary_key: vec![],
+        partition_keys: vec![],
         options: options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect::<BTreeMap<_, _>>(),
         projection: None,
         predicates: vec![],

@@ -1,5 +1,8 @@
 //! Reading files from any position, and writing part files that appear only when whole.
 
+mod folder;
+mod partitions;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -17,8 +20,9 @@ use rheos_core::types::TypeKind as T;
 use rheos_core::{Batch, ErrorKind};
 use tempfile::TempDir;
 
-use super::sink::PartFiles;
-use super::source::{Files, YIELD_BYTES};
+use crate::filesystem::reading::YIELD_BYTES;
+use crate::filesystem::sink::PartFiles;
+use crate::filesystem::source::Files;
 use crate::fixture::{context, lines, next, read_all, table};
 
 fn numbers(path: &str, format: &str) -> TableSpec {
@@ -36,11 +40,17 @@ fn write_gzip(path: &Path, text: &str) {
     file.finish().unwrap();
 }
 
+/// In two frames, as programs write that compress on several cores.
+fn write_zstd(path: &Path, text: &str) {
+    let frames = text.as_bytes().chunks(text.len() / 2 + 1).map(|half| zstd::encode_all(half, 0).unwrap());
+    fs::write(path, frames.collect::<Vec<_>>().concat()).unwrap();
+}
+
 /// All rows of a table, read by one reader.
 fn rows(t: &TableSpec) -> Vec<String> {
     Files.describe(t).unwrap();
     let mut reader = Files.reader(t, Files.splits(t, 1).unwrap(), &context(0, 1)).unwrap();
-    read_all(&t.schema, reader.as_mut(), 1000).unwrap()
+    read_all(&t.output_schema(), reader.as_mut(), 1000).unwrap()
 }
 
 #[test]
@@ -53,7 +63,9 @@ fn a_reader_goes_on_after_any_row() {
     for (format, text) in [("csv", csv), ("json", jsonl), ("debezium-json", cdc)] {
         write(Path::new(&path("plain")), text);
         write_gzip(Path::new(&path("packed.gz")), text);
-        for name in ["plain", "packed.gz"] {
+        write_zstd(Path::new(&path("packed.zst")), text);
+        write_zstd(Path::new(&path("packed.zstd")), text);
+        for name in ["plain", "packed.gz", "packed.zst", "packed.zstd"] {
             let t = table(&[("k", T::STRING), ("v", T::STRING)], &[("path", &path(name)), ("format", format)]);
             let all = rows(&t);
             assert_eq!(all.len(), 4);
@@ -130,7 +142,7 @@ fn a_missing_path_is_refused_with_what_is_missing() {
     assert_eq!(refused("no-such.csv", &[]), "table 't' reads 'no-such.csv', which does not exist: the current folder has no 'no-such.csv'");
     assert!(refused(&format!("{root}/*.csv"), &[]).contains("no file matches"));
     assert!(refused("s3://bucket/x", &[]).contains("not s3:"));
-    assert!(refused(root, &[("source.monitor-interval", "1 s")]).contains("not supported yet"));
+    assert!(refused(root, &[("source.monitor-interval", "0 s")]).contains("must be at least 1 ms"));
     assert!(refused(root, &[("format", "avro")]).contains("there are 'csv', 'json', 'debezium-json'"));
 }
 
@@ -224,17 +236,40 @@ fn another_jobs_file_is_never_overwritten() {
 #[test]
 fn a_large_file_is_closed_early_but_published_with_the_rest() {
     let dir = TempDir::new().unwrap();
+    for (compression, suffix) in [("none", ""), ("gzip", ".gz"), ("zstd", ".zst")] {
+        let dir = dir.path().join(compression);
+        let mut t = numbers(dir.to_str().unwrap(), "csv");
+        t.options.insert("sink.rolling-policy.file-size".into(), "4 b".into());
+        t.options.insert("compression".into(), compression.into());
+        let mut sink = writer(&t);
+        sink.write(batch(&[10, 20, 30, 40, 50])).unwrap();
+        assert_eq!(files(&dir).0, vec![]);
+        let tokens = sink.prepare(1).unwrap();
+        assert_eq!(tokens.len(), 3);
+        commit(&t, &tokens).unwrap();
+        assert!(dir.join(format!("part-sink-1-0-2.csv{suffix}")).exists());
+        assert_eq!(rows(&t), ["+I 10", "+I 20", "+I 30", "+I 40", "+I 50"]);
+    }
     let mut t = numbers(dir.path().to_str().unwrap(), "csv");
-    t.options.insert("sink.rolling-policy.file-size".into(), "4 b".into());
-    t.options.insert("rheos.sink.compression".into(), "gzip".into());
-    let mut sink = writer(&t);
-    sink.write(batch(&[10, 20, 30, 40, 50])).unwrap();
-    assert_eq!(files(dir.path()).0, vec![]);
-    let tokens = sink.prepare(1).unwrap();
-    assert_eq!(tokens.len(), 3);
-    commit(&t, &tokens).unwrap();
-    assert!(dir.path().join("part-sink-1-0-2.csv.gz").exists());
-    assert_eq!(rows(&t), ["+I 10", "+I 20", "+I 30", "+I 40", "+I 50"]);
+    t.options.insert("compression".into(), "brotli".into());
+    assert!(PartFiles.describe(&t).unwrap_err().to_string().contains("it can be 'none', 'gzip' or 'zstd'"));
+}
+
+#[test]
+fn a_compressed_file_that_is_cut_off_or_changed_is_an_error() {
+    let dir = TempDir::new().unwrap();
+    let text = (0..20_000).map(|i| format!("{}\n", i * 7919 % 10_007)).collect::<String>();
+    for (name, write) in [("n.gz", write_gzip as fn(&Path, &str)), ("n.zst", write_zstd)] {
+        let file = dir.path().join(name);
+        write(&file, &text);
+        let whole = fs::read(&file).unwrap();
+        let t = numbers(file.to_str().unwrap(), "csv");
+        assert_eq!(rows(&t).len(), 20_000);
+        fs::write(&file, &whole[..whole.len() - 9]).unwrap();
+        let mut reader = Files.reader(&t, Files.splits(&t, 1).unwrap(), &context(0, 1)).unwrap();
+        let e = read_all(&t.schema, reader.as_mut(), 1000).unwrap_err();
+        assert!(e.to_string().contains(name), "{e}");
+    }
 }
 
 #[test]
@@ -440,7 +475,8 @@ fn the_end_of_a_file_is_where_nothing_follows() {
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_string();
     write(Path::new(&path("plain")), "1\n2\n");
     write_gzip(Path::new(&path("packed.gz")), "1\n2\n");
-    for name in ["plain", "packed.gz"] {
+    write_zstd(Path::new(&path("packed.zst")), "1\n2\n");
+    for name in ["plain", "packed.gz", "packed.zst"] {
         let t = numbers(&path(name), "csv");
         let ends = Files.end_splits(&t, 1, &context(0, 1).env).unwrap();
         assert_eq!(ends.iter().map(|s| &s.id).collect::<Vec<_>>(), Files.splits(&t, 1).unwrap().iter().map(|s| &s.id).collect::<Vec<_>>());
@@ -470,4 +506,83 @@ fn another_attempt_in_the_same_process_leaves_what_may_still_be_published() {
     sinks.writer(&t, &context).unwrap();
     commit(&t, &tokens).unwrap();
     assert_eq!(rows(&t), ["+I 1"]);
+}
+
+#[test]
+fn parquet_is_written_hidden_until_committed_and_read_from_any_row() {
+    let dir = TempDir::new().unwrap();
+    let mut t = numbers(dir.path().to_str().unwrap(), "parquet");
+    let mut sink = writer(&t);
+    sink.write(batch(&(0..5).collect::<Vec<_>>())).unwrap();
+    let tokens = sink.prepare(1).unwrap();
+    sink.write(batch(&(5..9).collect::<Vec<_>>())).unwrap();
+    assert_eq!((files(dir.path()).0.len(), files(dir.path()).1), (0, 2));
+    commit(&t, &tokens).unwrap();
+    let second = sink.prepare(2).unwrap();
+    commit(&t, &second).unwrap();
+    let names: Vec<String> = files(dir.path()).0.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["part-sink-1-0-0.parquet", "part-sink-1-0-1.parquet"]);
+    for predicate in [None, Some(3)] {
+        let value = |n| rheos_core::connector::PredicateValue::Int(n);
+        let path = rheos_core::connector::ColumnPath { column: 0, fields: vec![] };
+        let at_least = |n| rheos_core::connector::Predicate {
+            path: path.clone(),
+            comparison: rheos_core::connector::Comparison::GreaterOrEqual,
+            value: value(n),
+        };
+        t.predicates = predicate.into_iter().map(at_least).collect();
+        assert_eq!(Files.describe(&t).unwrap().predicates_applied, vec![true; t.predicates.len()]);
+        let all = rows(&t);
+        assert_eq!(all, (predicate.unwrap_or(0)..9).map(|i| format!("+I {i}")).collect::<Vec<_>>());
+        for max_rows in 1..=4 {
+            let (mut splits, mut read) = (Files.splits(&t, 1).unwrap(), Vec::new());
+            loop {
+                let mut reader = Files.reader(&t, splits, &context(0, 1)).unwrap();
+                let event = std::iter::from_fn(|| Some(reader.next(max_rows).now_or_never())).flatten().next().unwrap().unwrap();
+                splits = reader.positions().unwrap();
+                match event {
+                    SourceEvent::Rows { batch: Batch::Columns(batch), .. } => read.extend(lines(&t.schema, &batch)),
+                    SourceEvent::SplitEnd { .. } => {
+                        splits.remove(0);
+                    }
+                    _ => break,
+                }
+            }
+            assert_eq!(read, all, "in steps of {max_rows}");
+        }
+    }
+    let ends = Files.end_splits(&t, 1, &context(0, 1).env).unwrap();
+    assert_eq!(ends.iter().map(|s| s.position["row"].as_u64().unwrap()).collect::<Vec<_>>(), [5, 4]);
+}
+
+#[test]
+fn errors_in_parquet_name_table_file_column_and_both_types() {
+    let dir = TempDir::new().unwrap();
+    let written = table(&[("x", T::STRING)], &[("path", dir.path().to_str().unwrap()), ("format", "parquet")]);
+    let mut sink = writer(&written);
+    let text = arrow::array::StringArray::from(vec!["a"]);
+    let records = RecordBatch::try_new(written.schema.to_arrow(), vec![Arc::new(text)]).unwrap();
+    sink.write(Batch::Columns(ColumnBatch::inserts(records))).unwrap();
+    commit(&written, &sink.prepare(1).unwrap()).unwrap();
+    let t = numbers(dir.path().to_str().unwrap(), "parquet");
+    let mut reader = Files.reader(&t, Files.splits(&t, 1).unwrap(), &context(0, 1)).unwrap();
+    let e = next(reader.as_mut(), 2).unwrap_err();
+    let file = dir.path().join("part-sink-1-0-0.parquet");
+    let expected = format!("table 't', file '{}': column 'x' is Utf8 there, which cannot be read as INT", file.display());
+    assert_eq!((e.kind(), e.to_string()), (ErrorKind::FixInput, expected));
+}
+
+#[test]
+fn parquet_files_are_closed_by_size_too() {
+    let dir = TempDir::new().unwrap();
+    let mut t = numbers(dir.path().to_str().unwrap(), "parquet");
+    t.options.insert("sink.rolling-policy.file-size".into(), "4 kb".into());
+    let mut sink = writer(&t);
+    sink.write(batch(&(0..10_000).collect::<Vec<_>>())).unwrap();
+    let tokens = sink.prepare(1).unwrap();
+    assert!(tokens.len() > 1, "{}", tokens.len());
+    commit(&t, &tokens).unwrap();
+    assert_eq!(rows(&t).len(), 10_000);
+    t.options.insert("compression".into(), "gzip".into());
+    assert!(PartFiles.describe(&t).unwrap_err().to_string().contains("'parquet.compression' = 'GZIP'"));
 }
