@@ -39,7 +39,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
 
 /// What is prepared in a statement's stead: queries and inserts are explained, the others done.
 fn explained(statement: &Statement) -> Vec<Statement> {
-    let explain = |statement: Statement| Statement::Explain(Explain { statement: Box::new(statement) });
+    let explain = |statement: Statement| Statement::Explain(Explain { statement: Box::new(statement), state: false });
     match statement {
         Statement::Query(_) | Statement::Insert(_) => vec![explain(statement.clone())],
         Statement::StatementSet(inserts) => inserts.iter().map(|i| explain(Statement::Insert(i.clone()))).collect(),

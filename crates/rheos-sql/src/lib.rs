@@ -15,6 +15,7 @@ pub mod binder;
 pub mod catalog;
 pub mod error;
 pub mod explain;
+pub mod explain_state;
 pub mod lower;
 pub mod optimizer;
 pub mod parser;

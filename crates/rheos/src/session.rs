@@ -13,7 +13,7 @@ use rheos_sql::catalog::{Catalog, Relation, Table, View, hinted, simple_name};
 use rheos_sql::lower::Lowering;
 use rheos_sql::parser::{self, Explain, Insert, Parsed, Show, Statement};
 use rheos_sql::plan::Plan;
-use rheos_sql::{SqlError, SqlResult, explain, optimizer};
+use rheos_sql::{SqlError, SqlResult, explain, explain_state, optimizer};
 
 use crate::checkpointing::{DIR, Durability};
 use crate::collect::{self, Held, ResultEvent};
@@ -182,7 +182,7 @@ impl Session {
             }
             Statement::Show(show) => Ok(self.show(*show)),
             Statement::Describe(name) => self.describe(name),
-            Statement::Explain(Explain { statement }) => {
+            Statement::Explain(Explain { statement, state }) => {
                 let (plan, graph) = match statement.as_ref() {
                     Statement::Query(query) => {
                         let plan = self.plan(query)?;
@@ -195,6 +195,11 @@ impl Session {
                     }
                     _ => return Err(SqlError::new("EXPLAIN of this statement is not supported yet")),
                 };
+                if *state {
+                    let rows = explain_state::explain_state(&plan, &self.settings.lower_options());
+                    let header = explain_state::HEADER.map(String::from).to_vec();
+                    return Ok(Prepared::Table { header, rows: rows.into_iter().map(Vec::from).collect() });
+                }
                 Ok(Prepared::Text(explain::explain(&plan, &graph)))
             }
             Statement::Query(query) => {

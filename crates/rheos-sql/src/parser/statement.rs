@@ -122,6 +122,8 @@ pub struct Insert {
 pub struct Explain {
     /// What is explained: a query or an INSERT.
     pub statement: Box<Statement>,
+    /// Whether it is what the operators keep that is asked for (EXPLAIN STATE), instead of the plan.
+    pub state: bool,
 }
 
 /// SHOW.
@@ -421,13 +423,21 @@ fn parse_set_body(parser: &mut Parser) -> Result<Statement, ParserError> {
 
 fn parse_explain(parser: &mut Parser) -> Result<Statement, ParserError> {
     expect_word(parser, "EXPLAIN")?;
-    if take_word(parser, "PLAN") {
+    let state = take_word(parser, "STATE");
+    if state {
+        take_word(parser, "FOR");
+    } else if take_word(parser, "PLAN") {
         expect_word(parser, "FOR")?;
+    } else {
+        // What Flink shows if asked is always shown here, as far as there is something to show.
+        while ["CHANGELOG_MODE", "ESTIMATED_COST", "PLAN_ADVICE"].iter().any(|detail| take_word(parser, detail)) {
+            let _ = parser.consume_token(&Token::Comma);
+        }
     }
     let token = parser.peek_token();
     match parse_statement(parser)? {
         statement @ (Statement::Query(_) | Statement::Insert(_) | Statement::StatementSet(_)) => {
-            Ok(Statement::Explain(Explain { statement: Box::new(statement) }))
+            Ok(Statement::Explain(Explain { statement: Box::new(statement), state }))
         }
         _ => parser.expected("a query or an INSERT to explain", token),
     }
