@@ -319,3 +319,14 @@ fn names_that_are_nearly_right_are_suggested() {
     assert_eq!(world.error("SELECT a FROM event").hint.as_deref(), Some("did you mean 'events'?"));
     assert_eq!(world.error("SELECT CONUT(a) FROM t").hint.as_deref(), Some("did you mean 'COUNT'?"));
 }
+
+#[test]
+fn json_of_a_text_stands_in_documents_only() {
+    let world = World::new();
+    for sql in ["SELECT JSON_ARRAY(JSON('{}'), (JSON('[1]')))", "SELECT JSON_OBJECT('k' VALUE JSON('{}'), 'l' VALUE 1)"] {
+        assert!(world.plan(sql).is_ok(), "{sql}");
+    }
+    for sql in ["SELECT JSON('{}')", "SELECT JSON_OBJECT(JSON('{}') VALUE 1)", "SELECT JSON_ARRAY(UPPER(JSON('{}')))"] {
+        assert!(world.error(sql).message.contains("only as a value in JSON_OBJECT or JSON_ARRAY"), "{sql}");
+    }
+}

@@ -15,10 +15,10 @@ mod suite;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use programs::list;
 use programs::program::Program;
 use programs::verdict::{Verdict, judge};
 use suite::guard::for_all;
+use suite::list;
 
 #[test]
 fn flinks_programs_agree_over_a_savepoint() {
@@ -48,7 +48,7 @@ fn flinks_programs_agree_over_a_savepoint() {
     eprintln!("{} refused, {run} run: {} agree, {} differ", refused.values().map(Vec::len).sum::<usize>(), agreeing.len(), differing.len());
     differing.iter().for_each(|why| eprintln!("  {why}"));
     if only.is_none() {
-        list::compare(&suite::workspace("crates/rheos/tests/programs/agreeing.txt"), &agreeing);
+        list::compare(&suite::workspace("crates/rheos/tests/programs/agreeing.txt"), "programs", "flink_programs", &agreeing);
     }
 }
 

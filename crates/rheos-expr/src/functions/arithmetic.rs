@@ -63,7 +63,10 @@ fn numbers(operator: Operator, a: &LogicalType, b: &LogicalType) -> Option<Signa
             Operator::Divide => precision::of_quotient(of_a, of_b),
             Operator::Remainder => precision::of_remainder(of_a, of_b),
         };
-        (vec![a.clone(), b.clone()], TypeKind::Decimal(digits.precision, digits.scale))
+        // A remainder of whole numbers is of the divisor's type, which every one fits.
+        let of_divisor = operator == Operator::Remainder && of_a.1 == 0 && of_b.1 == 0;
+        let result = if of_divisor { b.kind.clone() } else { TypeKind::Decimal(digits.precision, digits.scale) };
+        (vec![a.clone(), b.clone()], result)
     } else {
         let cast = common.kind.clone();
         let args = vec![cast.clone().with_nullable(a.nullable), cast.clone().with_nullable(b.nullable)];
@@ -77,8 +80,10 @@ fn eval(operator: Operator, call: &Call<'_>) -> Result<Value> {
     let [a, b] = call.args else {
         return Err(Error::bug("an arithmetic operator without its two arguments"));
     };
+    let has_decimal = call.arg_types.iter().any(|ty| matches!(ty.kind, TypeKind::Decimal(..)));
     match &call.result.kind {
         TypeKind::Decimal(..) => decimal::eval(operator, call),
+        kind if kind.is_integer() && has_decimal => decimal_to_integer(operator, call),
         kind if !kind.is_numeric() => temporal::eval(operator, call),
         kind => Ok(match operator {
             Operator::Add => result(call, numeric::add_wrapping(a, b)?),
@@ -90,6 +95,14 @@ fn eval(operator: Operator, call: &Call<'_>) -> Result<Value> {
             Operator::Remainder => integer::remainder(call)?,
         }),
     }
+}
+
+/// Computed on decimals, given as the integer type that the result fits.
+fn decimal_to_integer(operator: Operator, call: &Call<'_>) -> Result<Value> {
+    let digits = call.result.kind.as_decimal().ok_or_else(|| Error::bug(format!("an integer of type {}", call.result)))?;
+    let decimal = TypeKind::Decimal(digits.0, digits.1).with_nullable(call.result.nullable);
+    let value = decimal::eval(operator, &Call { result: &decimal, ..*call })?;
+    Ok(result(call, arrow::compute::cast(value.array(), &call.result.to_arrow())?))
 }
 
 fn resolve_minus(args: &[Arg<'_>]) -> Result<Signature, String> {

@@ -25,7 +25,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::new("ARRAY", "ARRAY[element, ...]", construct::resolve_array, construct::array),
     Function::new("MAP", "MAP[key, value, ...]", construct::resolve_map, construct::map),
     Function::new("FIELD", "row.field", access::resolve_field, access::field).cheap(),
-    Function::new("ITEM", "array[position] or map[key]", access::resolve_item, access::item),
+    Function::new("ITEM", "array[position], map[key] or row['field']", access::resolve_item, access::item),
 ];
 
 fn resolve_concatenation(args: &[Arg<'_>]) -> Result<Signature, String> {

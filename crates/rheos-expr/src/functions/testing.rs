@@ -229,6 +229,8 @@ fn type_of(name: &str) -> LogicalType {
         "TIMESTAMP(6)" => TypeKind::Timestamp(6),
         "TIMESTAMP(9)" => TypeKind::Timestamp(9),
         "TIMESTAMP_LTZ(3)" => TypeKind::TimestampLtz(3),
+        "DECIMAL(3, 0)" => TypeKind::Decimal(3, 0),
+        "DECIMAL(19, 0)" => TypeKind::Decimal(19, 0),
         "DECIMAL(18, 2)" => TypeKind::Decimal(18, 2),
         "ARRAY<INT>" => array(TypeKind::Int),
         "ARRAY<STRING>" => array(TypeKind::STRING),

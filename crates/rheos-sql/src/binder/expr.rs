@@ -20,6 +20,9 @@ use crate::suggest::did_you_mean;
 /// How many operators one chain `a + b + c ...` may have: each is a level of recursion.
 pub(super) const MAX_OPERATORS: usize = 500;
 
+/// The function that makes a document of a text, within another document only.
+const JSON: &str = "JSON";
+
 /// What an expression may contain, beside columns.
 pub(super) struct ExprBinder<'s, 'p> {
     pub(super) scope: &'s Scope<'p>,
@@ -341,6 +344,9 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
             "MOD" => "%",
             other => other,
         };
+        if name == JSON {
+            return Err(SqlError::at(ast, "JSON(text) can stand only as a value in JSON_OBJECT or JSON_ARRAY"));
+        }
         if functions::find(name).is_none() {
             let known = functions::names().chain(aggregate::names());
             return Err(SqlError::at(ast, format!("no function '{name}'")).hint(did_you_mean(name, known)));
@@ -352,10 +358,24 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
                 Ast::Identifier(unit) if i == 0 && matches!(name, "TIMESTAMPADD" | "TIMESTAMPDIFF") => {
                     args.push(literal::text_literal(&unit.value.to_uppercase()));
                 }
+                // Of JSON_OBJECT, keys and values come in turn.
+                _ if name == "JSON_ARRAY" || (name == "JSON_OBJECT" && i % 2 == 1) => args.push(self.bind_json_value(argument)?),
                 _ => args.push(self.bind(argument)?),
             }
         }
         call(ast, name, args)
+    }
+
+    /// A value within JSON, where `JSON(text)` may stand: it goes in as the document that it is.
+    fn bind_json_value(&mut self, ast: &Ast) -> SqlResult<Expr> {
+        match ast {
+            Ast::Nested(inner) => self.bind_json_value(inner),
+            Ast::Function(function) if function.name.to_string().eq_ignore_ascii_case(JSON) => {
+                let args = arguments(function)?.iter().map(|a| self.bind(a)).collect::<SqlResult<Vec<_>>>()?;
+                call(ast, JSON, args)
+            }
+            other => self.bind(other),
+        }
     }
 
     fn bind_aggregate(&mut self, ast: &Ast, name: &str, function: &Function, arguments: &[Ast], distinct: bool) -> SqlResult<Expr> {

@@ -4,6 +4,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod guard;
+pub(crate) mod list;
 pub(crate) mod run;
 
 use std::path::PathBuf;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, new_null_array};
 use arrow::datatypes::DataType;
 
-use rheos_core::error::{Error, Result};
+use rheos_core::error::{Error, ErrorKind, Result};
 use rheos_core::types::{LogicalType, MAX_LENGTH, TypeKind};
 
 use crate::build::same_kind;
@@ -88,13 +88,31 @@ pub(crate) fn conversion(from: &LogicalType, to: &LogicalType, or_null: bool, co
     Ok(match (&from.kind, &to.kind) {
         (a, b) if same_kind(a, b) => Conversion::cheap(|array| Ok(Arc::clone(array))),
         (K::Null, _) => Conversion::cheap(move |array| Ok(new_null_array(&arrow, array.len()))),
-        (_, K::Char(_) | K::Varchar(_)) => to_text::conversion(from, &to.kind, zone()?),
+        (_, K::Char(_) | K::Varchar(_)) => to_text::conversion(from, &to.kind, or_null, zone()?),
         (K::Char(_) | K::Varchar(_), kind) if kind.is_binary() => resize(kind.clone()),
         (K::Char(_) | K::Varchar(_), _) => from_text::conversion(&to.kind, or_null, zone()?)?,
         (_, kind) if kind.is_binary() => resize(kind.clone()),
         (a, b) if is_number_like(a) && is_number_like(b) => number::conversion(a, b, or_null)?,
         (a, b) if a.is_temporal() && b.is_temporal() => temporal::conversion(a, b, or_null, zone()?)?,
-        _ => nested::conversion(from, to, or_null, config)?,
+        _ if or_null => or_null_as_a_whole(nested::conversion(from, to, config)?, arrow),
+        _ => nested::conversion(from, to, config)?,
+    })
+}
+
+/// A value of which some part cannot be converted is NULL as a whole, as Flink's TRY_CAST gives it.
+fn or_null_as_a_whole(strict: Conversion, to: DataType) -> Conversion {
+    Conversion::new(move |array| {
+        let convert = |rows: &ArrayRef| match (strict.apply)(rows) {
+            Err(e) if e.kind() == ErrorKind::FixInput => Ok(None),
+            converted => converted.map(Some),
+        };
+        if let Some(all) = convert(array)? {
+            return Ok(all);
+        }
+        let rows = (0..array.len()).map(|row| Ok(convert(&array.slice(row, 1))?.unwrap_or_else(|| new_null_array(&to, 1))));
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        let rows: Vec<&dyn Array> = rows.iter().map(AsRef::as_ref).collect();
+        Ok(arrow::compute::concat(&rows)?)
     })
 }
 

@@ -12,12 +12,13 @@ use rheos_core::types::{LogicalType, TypeKind};
 use super::{Conversion, conversion as between};
 use crate::expr::EvalConfig;
 
-pub(super) fn conversion(from: &LogicalType, to: &LogicalType, or_null: bool, config: &EvalConfig) -> Result<Conversion> {
+/// A part that cannot be converted is an error: see `super::or_null_as_a_whole` for TRY_CAST.
+pub(super) fn conversion(from: &LogicalType, to: &LogicalType, config: &EvalConfig) -> Result<Conversion> {
     let wrong = |array: &ArrayRef| Error::bug(format!("no conversion of {}", array.data_type()));
     let count = TypeKind::Int.not_null();
     match (&from.kind, &to.kind, to.to_arrow()) {
         (TypeKind::Array(a), TypeKind::Array(b), DataType::List(field)) => {
-            let element = between(a, b, or_null, config)?;
+            let element = between(a, b, false, config)?;
             Ok(Conversion::new(move |array| {
                 let list = array.as_list_opt::<i32>().ok_or_else(|| wrong(array))?;
                 let (offsets, start, length) = compact(list.offsets());
@@ -25,10 +26,10 @@ pub(super) fn conversion(from: &LogicalType, to: &LogicalType, or_null: bool, co
                 Ok(Arc::new(ListArray::try_new(Arc::clone(&field), offsets, items, list.nulls().cloned())?))
             }))
         }
-        (TypeKind::Map(ak, av), TypeKind::Map(bk, bv), arrow) => entries((ak, av), (bk, bv), arrow, or_null, config),
-        (TypeKind::Multiset(a), TypeKind::Multiset(b), arrow) => entries((a, &count), (b, &count), arrow, or_null, config),
+        (TypeKind::Map(ak, av), TypeKind::Map(bk, bv), arrow) => entries((ak, av), (bk, bv), arrow, config),
+        (TypeKind::Multiset(a), TypeKind::Multiset(b), arrow) => entries((a, &count), (b, &count), arrow, config),
         (TypeKind::Row(a), TypeKind::Row(b), DataType::Struct(fields)) if a.len() == b.len() => {
-            let parts = a.iter().zip(b).map(|(a, b)| between(&a.ty, &b.ty, or_null, config)).collect::<Result<Vec<_>>>()?;
+            let parts = a.iter().zip(b).map(|(a, b)| between(&a.ty, &b.ty, false, config)).collect::<Result<Vec<_>>>()?;
             Ok(Conversion::new(move |array| {
                 let row = array.as_struct_opt().ok_or_else(|| wrong(array))?;
                 let columns = row.columns().iter().zip(&parts).map(|(c, part)| (part.apply)(c)).collect::<Result<Vec<_>>>()?;
@@ -43,7 +44,6 @@ fn entries(
     from: (&LogicalType, &LogicalType),
     to: (&LogicalType, &LogicalType),
     arrow: DataType,
-    or_null: bool,
     config: &EvalConfig,
 ) -> Result<Conversion> {
     let DataType::Map(entries, _) = arrow else {
@@ -52,7 +52,7 @@ fn entries(
     let DataType::Struct(fields) = entries.data_type().clone() else {
         return Err(Error::bug("a MAP whose entries are no rows"));
     };
-    let (key, value) = (between(from.0, to.0, or_null, config)?, between(from.1, to.1, or_null, config)?);
+    let (key, value) = (between(from.0, to.0, false, config)?, between(from.1, to.1, false, config)?);
     Ok(Conversion::new(move |array| {
         let map = array.as_map_opt().ok_or_else(|| Error::bug(format!("no conversion of {}", array.data_type())))?;
         let (offsets, start, length) = compact(map.offsets());

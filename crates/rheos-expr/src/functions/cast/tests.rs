@@ -193,6 +193,41 @@ fn nested_values_convert_part_by_part() {
 }
 
 #[test]
+fn what_cannot_be_converted_in_part_is_null_as_a_whole() {
+    let list = |ty: K| K::Array(Box::new(ty.nullable()));
+    let convert = |value: &Expr, to: K, or_null| convert_in("UTC", value, &to, or_null).unwrap_or_else(|e| format!("!{e}"));
+    let texts = call("ARRAY", vec![literal_text("1"), literal_text("x")]).unwrap();
+    assert_eq!(convert(&texts, list(K::Int), true), "\\N");
+    assert!(convert(&texts, list(K::Int), false).starts_with("!'x' cannot be cast to INT"));
+    let row = call("ROW", vec![literal_int(300), call("ARRAY", vec![literal_text("12:34")]).unwrap()]).unwrap();
+    let target = |ty: K| K::Row(vec![Field::new("a", K::TinyInt.nullable()), Field::new("b", list(ty).nullable())]);
+    assert_eq!(convert(&row, target(K::Date), true), "\\N");
+    assert_eq!(convert(&row, target(K::STRING), true), "(44, [12:34])");
+    let map = call("MAP", vec![literal_text("a"), literal_int(2)]).unwrap();
+    assert_eq!(convert(&map, K::Map(Box::new(K::Int.nullable()), Box::new(K::Int.nullable())), true), "\\N");
+}
+
+#[test]
+fn some_rows_are_null_and_others_are_not() {
+    let array = |text: &str| call("ARRAY", vec![literal_text(text)]).unwrap();
+    let rows = |values: [&str; 2]| {
+        let columns: Vec<_> = values.iter().map(|v| evaluate(&array(v), &[], "UTC").unwrap().slice(0, 1)).collect();
+        arrow::compute::concat(&[columns[0].as_ref(), columns[1].as_ref()]).unwrap()
+    };
+    let tried = cast(Expr::column(0, array("1").ty().clone()), K::Array(Box::new(K::Int.nullable())).nullable(), true).unwrap();
+    assert_eq!(text(&tried, &[rows(["x", "2"])], "UTC").unwrap(), "[2]");
+    assert_eq!(text(&tried, &[rows(["2", "x"])], "UTC").unwrap(), "\\N");
+}
+
+#[test]
+fn bytes_that_are_no_utf8_are_no_text() {
+    let broken = literal_bytes(vec![0x41, 0x80]);
+    assert_eq!(convert_in("UTC", &broken, &K::STRING, true).unwrap(), "\\N");
+    assert!(convert(broken, K::STRING).contains("MAKE_VALID_UTF8"));
+    assert_eq!(convert(literal_bytes("é€".into()), K::Char(3)), "é€ ");
+}
+
+#[test]
 fn impossible_casts_are_refused_with_advice() {
     let row = call("ROW", vec![literal_int(1)]).unwrap();
     assert_eq!(convert(row, K::Int), "!a value of ROW<`EXPR$0` INT NOT NULL> cannot be cast to INT");

@@ -14,7 +14,7 @@ use rheos_core::types::{LogicalType, TypeKind, timestamp_unit};
 use super::Conversion;
 use crate::functions::time::zone::Zone;
 
-pub(super) fn conversion(from: &LogicalType, to: &TypeKind, zone: Zone) -> Conversion {
+pub(super) fn conversion(from: &LogicalType, to: &TypeKind, or_null: bool, zone: Zone) -> Conversion {
     let (pad, length) = match to {
         TypeKind::Char(n) => (true, *n as usize),
         TypeKind::Varchar(n) => (false, *n as usize),
@@ -23,6 +23,7 @@ pub(super) fn conversion(from: &LogicalType, to: &TypeKind, zone: Zone) -> Conve
     match &from.kind {
         TypeKind::Char(n) | TypeKind::Varchar(n) if !pad && *n as usize <= length => Conversion::cheap(|array| Ok(Arc::clone(array))),
         TypeKind::Char(_) | TypeKind::Varchar(_) if !pad => Conversion::cheap(move |array| cut(array, length)),
+        kind if kind.is_binary() => Conversion::new(move |array| decoded(array, or_null, pad, length)),
         _ => {
             let from = from.clone();
             Conversion::new(move |array| texts(array, &from, zone, pad, length))
@@ -41,6 +42,29 @@ fn cut(array: &ArrayRef, length: usize) -> Result<ArrayRef> {
     let mut builder = StringBuilder::with_capacity(texts.len(), texts.value_data().len());
     for text in texts {
         builder.append_option(text.map(|t| &t[..prefix(t)]));
+    }
+    Ok(Arc::new(builder.finish()))
+}
+
+/// Bytes as the UTF-8 that they are.
+fn decoded(array: &ArrayRef, or_null: bool, pad: bool, length: usize) -> Result<ArrayRef> {
+    let values = array.as_binary_opt::<i32>().ok_or_else(|| Error::bug(format!("bytes expected, got {}", array.data_type())))?;
+    let mut builder = StringBuilder::with_capacity(values.len(), values.value_data().len());
+    let mut text = String::new();
+    for bytes in values {
+        match bytes.map(std::str::from_utf8) {
+            Some(Ok(valid)) => {
+                text.clear();
+                text.push_str(valid);
+                fit(&mut text, pad, length);
+                builder.append_value(&text);
+            }
+            Some(Err(e)) if !or_null => {
+                let message = "bytes that are no UTF-8 cannot be cast to a text; TRY_CAST gives NULL instead, MAKE_VALID_UTF8 mends them";
+                return Err(Error::input(format!("{message}: {e}")).caused_by(e));
+            }
+            _ => builder.append_null(),
+        }
     }
     Ok(Arc::new(builder.finish()))
 }

@@ -5,12 +5,13 @@ use arrow::compute::{nullif, take};
 use arrow::datatypes::Int32Type;
 
 use rheos_core::error::{Error, Result};
+use rheos_core::schema::Field;
 use rheos_core::types::TypeKind;
 
 use super::super::comparison::{Comparison, compare};
 use crate::build::is_implicitly_castable;
 use crate::function::{Arg, Call, Signature, Value};
-use crate::functions::kernel::{lists, maps, numbers, result, rows_to_compute, structs};
+use crate::functions::kernel::{lists, maps, numbers, result, rows_to_compute, structs, texts};
 use crate::functions::signature::count;
 
 /// FIELD(row, position from 0), the position a constant.
@@ -25,9 +26,14 @@ pub(super) fn resolve_field(args: &[Arg<'_>]) -> Result<Signature, String> {
 }
 
 pub(super) fn field(call: &Call<'_>) -> Result<Value> {
+    let index = numbers::<Int32Type>(call, 1)?.get(0).and_then(|i| usize::try_from(i).ok());
+    field_at(call, index)
+}
+
+/// The field at a position from 0.
+fn field_at(call: &Call<'_>, index: Option<usize>) -> Result<Value> {
     let (row, constant) = structs(call, 0)?;
-    let index = numbers::<Int32Type>(call, 1)?.get(0).and_then(|i| row.columns().get(i as usize));
-    let field = index.ok_or_else(|| Error::bug("a field that its row does not have"))?;
+    let field = index.and_then(|i| row.columns().get(i)).ok_or_else(|| Error::bug("a field that its row does not have"))?;
     let field = match row.nulls() {
         Some(nulls) if nulls.null_count() > 0 => nullif(field.as_ref(), &BooleanArray::new(!nulls.inner(), None))?,
         _ => field.clone(),
@@ -57,13 +63,38 @@ pub(super) fn resolve_item(args: &[Arg<'_>]) -> Result<Signature, String> {
             let index = if same_text { index.clone() } else { key.kind.clone().with_nullable(index.nullable) };
             Ok(Signature { args: vec![collection.clone(), index], result: value.as_ref().clone().with_nullable(true) })
         }
+        TypeKind::Row(fields) => {
+            let place = match (args[1].text(), args[1].int()) {
+                (Some(name), _) => named(fields, name),
+                (_, Some(position)) => position.checked_sub(1).and_then(|i| usize::try_from(i).ok()),
+                _ => return Err("the field of a ROW must be a constant, its name or its position from 1".into()),
+            };
+            let field = place.and_then(|i| fields.get(i)).ok_or_else(|| {
+                let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
+                format!("no such field in the ROW; it has {}", names.join(", "))
+            })?;
+            let index = if index.kind.is_integer() { TypeKind::Int.not_null() } else { index.clone() };
+            let result = field.ty.clone().with_nullable(field.ty.nullable || collection.nullable);
+            Ok(Signature { args: vec![collection.clone(), index], result })
+        }
         other => Err(format!("{other} has no elements")),
     }
+}
+
+fn named(fields: &[Field], name: &str) -> Option<usize> {
+    fields.iter().position(|f| f.name == name)
 }
 
 pub(super) fn item(call: &Call<'_>) -> Result<Value> {
     match &call.arg_types[0].kind {
         TypeKind::Array(_) => element(call),
+        TypeKind::Row(fields) if call.arg_types[1].kind.is_character() => {
+            field_at(call, texts(call, 1)?.get(0).and_then(|name| named(fields, name)))
+        }
+        TypeKind::Row(_) => {
+            let position = numbers::<Int32Type>(call, 1)?.get(0);
+            field_at(call, position.and_then(|p| usize::try_from(p - 1).ok()))
+        }
         _ => value_of_key(call),
     }
 }

@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Int32Type};
 use rheos_core::schema::Field;
 use rheos_core::types::TypeKind;
 
-use crate::build::{field, index, literal_int};
+use crate::build::{field, index, literal_int, literal_text};
 use crate::expr::{EvalConfig, Expr};
 use crate::functions::testing::check;
 use crate::program::Program;
@@ -48,6 +48,10 @@ fn elements_are_found_or_null() {
         ("ITEM(MAP['os', 'ios', 'v', '17'], 'v')", "17", "VARCHAR(3)"),
         ("ITEM(MAP['os', 'ios'], 'x')", "\\N", ""),
         ("ITEM(MAP[1, 'a'], 'x')", "!the keys of the MAP are INT", ""),
+        ("ITEM(ROW(7, 'x'), 2)", "x", "CHAR(1) NOT NULL"),
+        ("ITEM(ROW(7, 'x'), 'EXPR$0')", "7", "INT NOT NULL"),
+        ("ITEM(ROW(7, 'x'), 'y')", "!no such field in the ROW; it has EXPR$0, EXPR$1", ""),
+        ("ITEM(ROW(7, 'x'), 0)", "!no such field", ""),
         ("ITEM(1, 1)", "!INT has no elements", ""),
     ]);
 }
@@ -62,11 +66,14 @@ fn a_field_of_a_null_row_is_null() {
     let a = field(row.clone(), "a").unwrap();
     let b = field(row.clone(), "b").unwrap();
     assert!(b.ty().nullable, "the row may be NULL");
-    let columns = Program::compile(&[a, b], &EvalConfig::default()).unwrap().evaluate(&[rows.slice(1, 2)], 2).unwrap();
+    let (first, named) = (index(row.clone(), literal_int(1)).unwrap(), index(row.clone(), literal_text("b")).unwrap());
+    assert!(named.ty().nullable, "the row may be NULL");
+    let columns = Program::compile(&[a, b, first, named], &EvalConfig::default()).unwrap().evaluate(&[rows.slice(1, 2)], 2).unwrap();
+    assert_eq!([&columns[2], &columns[3]], [&columns[0], &columns[1]], "ITEM is FIELD by position from 1 or by name");
     assert_eq!(columns[0].as_primitive::<Int32Type>(), &Int32Array::from(vec![None, Some(3)]));
     assert_eq!(columns[1].as_string::<i32>(), &StringArray::from(vec![None, Some("z")]));
     assert_eq!(field(row.clone(), "c").unwrap_err(), "the row has no field 'c'; it has a, b");
-    assert!(index(row, literal_int(1)).is_err());
+    assert!(index(row, literal_int(3)).is_err());
     assert_eq!(field(literal_int(1), "c").unwrap_err(), "INT has no fields, so also no 'c'");
 }
 

@@ -14,6 +14,8 @@ use rheos_core::error::{Error, Result};
 use crate::function::{Call, Value};
 use crate::functions::kernel::{Rows, bytes, collect, numbers, texts, try_collect, write_texts};
 
+use super::utf8;
+
 /// Decodes with or without the padding, as Java does.
 const BASE64_READER: GeneralPurpose =
     GeneralPurpose::new(&ALPHABET, GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent));
@@ -56,14 +58,15 @@ pub(super) fn hex(call: &Call<'_>) -> Result<Value> {
     })
 }
 
-/// An odd number of digits has a 0 before it; NULL for what are no digits.
+/// Of an odd number of digits the first is dropped and a zero byte put in its place, as Flink documents it; NULL for what are no
+/// digits.
 pub(super) fn unhex(call: &Call<'_>) -> Result<Value> {
     let text = texts(call, 0)?;
     collect::<BinaryArray, Vec<u8>>(call, |row| {
         let text = text.get(row)?;
         let digits = text.bytes().map(|b| char::from(b).to_digit(16).map(|d| d as u8)).collect::<Option<Vec<u8>>>()?;
         let (first, pairs) = digits.split_at(digits.len() % 2);
-        Some(first.iter().copied().chain(pairs.chunks(2).map(|p| p[0] * 16 + p[1])).collect())
+        Some(first.iter().map(|_| 0).chain(pairs.chunks(2).map(|p| p[0] * 16 + p[1])).collect())
     })
 }
 
@@ -146,7 +149,7 @@ impl Charset {
 
     fn decode(self, bytes: &[u8]) -> String {
         match self {
-            Charset::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
+            Charset::Utf8 => utf8::lossy(bytes),
             Charset::Ascii => bytes.iter().map(|b| if b.is_ascii() { char::from(*b) } else { char::REPLACEMENT_CHARACTER }).collect(),
             Charset::Latin1 => bytes.iter().map(|b| char::from(*b)).collect(),
             Charset::Utf16 { big_endian, mark } => {
@@ -186,5 +189,5 @@ pub(super) fn is_valid_utf8(call: &Call<'_>) -> Result<Value> {
 
 pub(super) fn make_valid_utf8(call: &Call<'_>) -> Result<Value> {
     let bytes = bytes(call, 0)?;
-    collect::<StringArray, _>(call, |row| Some(String::from_utf8_lossy(bytes.get(row)?).into_owned()))
+    collect::<StringArray, _>(call, |row| Some(utf8::lossy(bytes.get(row)?)))
 }

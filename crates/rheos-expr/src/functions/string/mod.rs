@@ -20,6 +20,7 @@ mod slice;
 mod split;
 #[cfg(test)]
 mod tests;
+mod utf8;
 
 const STRING: TypeKind = TypeKind::STRING;
 const INT: TypeKind = TypeKind::Int;
@@ -203,6 +204,9 @@ fn printf(args: &[Arg<'_>]) -> Result<Signature, String> {
 /// The second argument asks for a form that can be parsed again; ours always can.
 fn type_of(args: &[Arg<'_>]) -> Result<Signature, String> {
     let s = signature(args, &[Any], &[Kind(TypeKind::Boolean)], STRING)?;
+    if args.get(1).is_some_and(|force| force.literal().is_none()) {
+        return Err("argument 2 must be a constant".into());
+    }
     Ok(Signature { result: STRING.nullable(), ..s })
 }
 
