@@ -10,6 +10,7 @@ use rheos_core::schema::Schema;
 use rheos_expr::Expr;
 
 use crate::error::{SqlError, SqlResult};
+use crate::parser::CreateTable;
 use crate::parser::hints::OPTIONS;
 use crate::suggest::did_you_mean;
 
@@ -48,6 +49,8 @@ pub enum Relation {
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     relations: BTreeMap<String, Relation>,
+    /// How tables were declared, for LIKE.
+    declarations: BTreeMap<String, CreateTable>,
 }
 
 impl Catalog {
@@ -84,6 +87,19 @@ impl Catalog {
         }
         self.relations.insert(key, relation);
         Ok(())
+    }
+
+    /// Remembers how a table was declared.
+    pub fn declare(&mut self, create: &CreateTable) -> SqlResult<()> {
+        self.declarations.insert(simple_name(&create.name)?, create.clone());
+        Ok(())
+    }
+
+    /// How a table was declared.
+    pub fn declaration(&self, name: &ObjectName) -> SqlResult<&CreateTable> {
+        self.table(name)?;
+        let key = simple_name(name)?;
+        self.declarations.get(&key).ok_or_else(|| SqlError::at(name, format!("'{key}' was not made by CREATE TABLE")))
     }
 
     /// Removes a table or a view.

@@ -16,6 +16,8 @@ pub mod catalog;
 pub mod error;
 pub mod explain;
 pub mod explain_state;
+pub mod functions;
+pub mod like;
 pub mod lower;
 pub mod optimizer;
 pub mod parser;

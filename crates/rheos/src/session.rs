@@ -10,10 +10,11 @@ use rheos_expr::build;
 use rheos_graph::{JobGraph, NodeKind};
 use rheos_sql::binder::Binder;
 use rheos_sql::catalog::{Catalog, Relation, Table, View, hinted, simple_name};
+use rheos_sql::functions::SqlFunctions;
 use rheos_sql::lower::Lowering;
-use rheos_sql::parser::{self, Explain, Insert, Parsed, Show, Statement};
+use rheos_sql::parser::{self, ColumnDefinition, CreateFunction, CreateTable, Explain, Insert, Parsed, Show, Statement};
 use rheos_sql::plan::Plan;
-use rheos_sql::{SqlError, SqlResult, explain, explain_state, optimizer};
+use rheos_sql::{SqlError, SqlResult, explain, explain_state, like, optimizer};
 
 use crate::checkpointing::{DIR, Durability};
 use crate::collect::{self, Held, ResultEvent};
@@ -28,6 +29,7 @@ pub struct Session {
     registry: Registry,
     catalog: Catalog,
     settings: Settings,
+    functions: SqlFunctions,
     /// Where rows go instead of where statements say.
     redirected: Option<PathBuf>,
 }
@@ -112,7 +114,13 @@ impl Default for Session {
 impl Session {
     /// A session that knows all connectors and functions, and no tables.
     pub fn new() -> Self {
-        Session { registry: crate::registry(), catalog: Catalog::default(), settings: Settings::default(), redirected: None }
+        Session {
+            registry: crate::registry(),
+            catalog: Catalog::default(),
+            settings: Settings::default(),
+            functions: SqlFunctions::default(),
+            redirected: None,
+        }
     }
 
     /// Parses a script. Names are not looked up yet.
@@ -151,10 +159,15 @@ impl Session {
 
     /// Carries out a statement, up to the job if it has one.
     pub fn prepare(&mut self, statement: &Statement) -> SqlResult<Prepared> {
-        match statement {
-            Statement::CreateTable(create) => {
-                let table = self.binder().bind_create_table(create)?;
-                self.catalog.add(&create.name, Relation::Table(Arc::new(table)), create.if_not_exists)?;
+        match &self.functions.expand(statement)? {
+            Statement::CreateTable(create) => self.create_table(create),
+            Statement::CreateFunction(create) => {
+                self.check_function(create)?;
+                self.functions.add(create.clone())?;
+                Ok(Prepared::Done(vec![]))
+            }
+            Statement::DropFunction { name, if_exists } => {
+                self.functions.drop(name, *if_exists)?;
                 Ok(Prepared::Done(vec![]))
             }
             Statement::CreateView(create) => {
@@ -220,6 +233,45 @@ impl Session {
             }
             Statement::Insert(insert) => self.inserts(std::slice::from_ref(insert)),
             Statement::StatementSet(inserts) => self.inserts(inserts),
+        }
+    }
+
+    fn create_table(&mut self, create: &CreateTable) -> SqlResult<Prepared> {
+        let mut create = create.clone();
+        if let Some(like) = &create.like {
+            create = like::merged(&create, like, self.catalog.declaration(&like.name)?)?;
+        }
+        let query = create.query.take();
+        if let Some(query) = &query {
+            if !create.columns.is_empty() {
+                return Err(SqlError::at(&create.name, "CREATE TABLE ... AS takes its columns from the query"));
+            }
+            let plan = self.binder().bind(query)?;
+            create.columns = plan.columns.iter().map(|c| ColumnDefinition::physical(&c.name, c.ty.clone())).collect();
+        }
+        let exists = self.catalog.contains(&simple_name(&create.name)?);
+        let table = self.binder().bind_create_table(&create)?;
+        self.catalog.add(&create.name, Relation::Table(Arc::new(table)), create.if_not_exists)?;
+        if exists {
+            return Ok(Prepared::Done(vec![]));
+        }
+        self.catalog.declare(&create)?;
+        match query {
+            None => Ok(Prepared::Done(vec![])),
+            Some(query) => self.inserts(&[Insert { table: create.name.clone(), columns: vec![], query }]),
+        }
+    }
+
+    /// A function must be right for values of the types of its parameters.
+    fn check_function(&self, create: &CreateFunction) -> SqlResult<()> {
+        let body = self.functions.expanded(&create.body)?;
+        let body = self.binder().bind_over(&create.parameters, &body)?;
+        match &create.returns {
+            Some(ty) if build::cast(body.clone(), ty.clone(), false).is_err() => {
+                let message = format!("{} returns {}, but its expression is {}", create.name.value, ty.kind, body.ty().kind);
+                Err(SqlError::new(message).or_at(create.name.span))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -394,6 +446,7 @@ impl Session {
             Show::Functions => {
                 let mut names: Vec<String> =
                     rheos_expr::functions::names().chain(rheos_operators::spec::aggregate::names()).map(str::to_string).collect();
+                names.extend(self.functions.names().map(String::from));
                 names.sort_unstable();
                 names.dedup();
                 one("function name", names)

@@ -22,7 +22,7 @@ macro_rules! queries {
     };
 }
 
-queries!("q0", "q1", "q2", "q3", "q4", "q5", "q7", "q8", "q9", "q11", "q14", "q15", "q16", "q17", "q18", "q19", "q20", "q21", "q22");
+queries!("q0", "q1", "q2", "q3", "q4", "q5", "q7", "q8", "q9", "q11", "q14", "q15", "q16", "q17", "q18", "q19", "q20", "q21", "q22", "q23");
 
 /// The queries that are meant by `all`, or by `q0 q5` or `q0,q5`.
 pub(crate) fn choose(wanted: &[String]) -> Result<Vec<Query>, Failure> {

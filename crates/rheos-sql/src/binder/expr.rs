@@ -403,7 +403,7 @@ pub(super) fn is_aggregate(name: &str) -> bool {
 }
 
 /// The plain arguments of a call; `COUNT(*)` has none.
-pub(super) fn arguments(function: &Function) -> SqlResult<Vec<Ast>> {
+pub(crate) fn arguments(function: &Function) -> SqlResult<Vec<Ast>> {
     let list = match &function.args {
         FunctionArguments::None => return Ok(Vec::new()),
         FunctionArguments::Subquery(q) => return Ok(vec![Ast::Subquery(q.clone())]),

@@ -21,14 +21,17 @@ mod window_group;
 
 use std::collections::BTreeMap;
 
+pub(crate) use expr::arguments;
 pub(crate) use query::and_all;
 
 use rheos_core::registry::Registry;
+use rheos_core::types::LogicalType;
+use rheos_expr::Expr;
 use sqlparser::ast::{Ident, Query};
 
 use crate::catalog::Catalog;
 use crate::error::SqlResult;
-use crate::plan::Plan;
+use crate::plan::{Column, Plan};
 
 /// How deep views and subqueries may refer to each other.
 const MAX_QUERY_DEPTH: usize = 64;
@@ -64,6 +67,13 @@ impl<'a> Binder<'a> {
     /// Binds a table or a view by its name.
     pub fn bind_name(&mut self, name: &sqlparser::ast::ObjectName) -> SqlResult<Plan> {
         self.bind_relation(name)
+    }
+
+    /// Binds an expression over named values.
+    pub fn bind_over(&self, values: &[(Ident, LogicalType)], expr: &sqlparser::ast::Expr) -> SqlResult<Expr> {
+        let column = |(name, ty): &(Ident, LogicalType)| Column { name: name.value.clone(), ty: ty.clone(), time: None };
+        let scope = scope::Scope::of_columns(values.iter().map(column).collect(), None);
+        expr::ExprBinder::plain(&scope, "a function").bind(expr)
     }
 
     /// Checks that a list of names fits a plan's columns.

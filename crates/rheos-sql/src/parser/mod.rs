@@ -15,7 +15,9 @@ use crate::error::{Place, SqlError, SqlResult};
 
 pub use dialect::FlinkDialect;
 pub use sqlparser::ast::{ObjectName, Query, Spanned};
-pub use statement::{ColumnDefinition, ColumnKind, CreateTable, CreateView, Explain, Insert, Show, Statement, Watermark};
+pub use statement::{
+    ColumnDefinition, ColumnKind, CreateFunction, CreateTable, CreateView, Explain, Insert, Show, Statement, TableLike, Watermark,
+};
 
 /// How deep expressions and queries may nest.
 const MAX_DEPTH: usize = 200;

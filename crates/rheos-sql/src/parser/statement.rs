@@ -19,6 +19,15 @@ pub enum Statement {
     CreateTable(CreateTable),
     /// CREATE VIEW
     CreateView(CreateView),
+    /// CREATE FUNCTION
+    CreateFunction(CreateFunction),
+    /// DROP FUNCTION
+    DropFunction {
+        /// Which.
+        name: Ident,
+        /// Whether its absence is fine.
+        if_exists: bool,
+    },
     /// DROP TABLE or DROP VIEW
     Drop {
         /// Whether a view is meant.
@@ -63,6 +72,36 @@ pub struct CreateTable {
     pub partitioned_by: Vec<Ident>,
     /// WITH (...), with the places of keys and values.
     pub options: Vec<(String, String, Span, Span)>,
+    /// LIKE
+    pub like: Option<TableLike>,
+    /// AS SELECT: where its columns come from, and its first rows.
+    pub query: Option<Box<Query>>,
+}
+
+/// What of another table a new one takes over.
+#[derive(Debug, Clone)]
+pub struct TableLike {
+    /// The other table.
+    pub name: ObjectName,
+    /// `INCLUDING ALL` and the like, in order: whether it is included, excluded or overwrites, and what.
+    pub rules: Vec<(String, String)>,
+}
+
+/// CREATE FUNCTION name(parameter type, ...) [RETURNS type] RETURN expression.
+#[derive(Debug, Clone)]
+pub struct CreateFunction {
+    /// Its name.
+    pub name: Ident,
+    /// Whether it may be there already.
+    pub if_not_exists: bool,
+    /// Whether it takes the place of one that is there.
+    pub or_replace: bool,
+    /// Its parameters.
+    pub parameters: Vec<(Ident, LogicalType)>,
+    /// The type of its result; `None`: that of the expression.
+    pub returns: Option<LogicalType>,
+    /// What it computes of its parameters.
+    pub body: Expr,
 }
 
 /// A column of CREATE TABLE.
@@ -72,6 +111,13 @@ pub struct ColumnDefinition {
     pub name: Ident,
     /// What it is.
     pub kind: ColumnKind,
+}
+
+impl ColumnDefinition {
+    /// A column that the connector has.
+    pub fn physical(name: &str, ty: LogicalType) -> Self {
+        ColumnDefinition { name: Ident::with_quote('`', name), kind: ColumnKind::Physical(ty) }
+    }
 }
 
 /// What a column is.
@@ -194,17 +240,22 @@ fn expect_word(parser: &mut Parser, word: &str) -> Result<(), ParserError> {
 
 fn parse_create(parser: &mut Parser) -> Result<Statement, ParserError> {
     parser.expect_keyword(Keyword::CREATE)?;
-    if parser.parse_keywords(&[Keyword::OR, Keyword::REPLACE]) {
-        return parser.expected("CREATE TABLE or CREATE VIEW (OR REPLACE is not supported yet)", parser.peek_token());
+    let or_replace = parser.parse_keywords(&[Keyword::OR, Keyword::REPLACE]);
+    if parser.parse_keyword(Keyword::TEMPORARY) {
+        let _ = take_word(parser, "SYSTEM");
     }
-    let _ = parser.parse_keyword(Keyword::TEMPORARY);
+    if or_replace && !parser.peek_keyword(Keyword::FUNCTION) {
+        return parser.expected("FUNCTION (OR REPLACE of other things is not supported yet)", parser.peek_token());
+    }
     let token = parser.peek_token();
     if parser.parse_keyword(Keyword::TABLE) {
         parse_create_table(parser).map(Statement::CreateTable)
     } else if parser.parse_keyword(Keyword::VIEW) {
         parse_create_view(parser).map(Statement::CreateView)
+    } else if parser.parse_keyword(Keyword::FUNCTION) {
+        parse_create_function(parser, or_replace).map(Statement::CreateFunction)
     } else {
-        parser.expected("TABLE or VIEW (other CREATE statements are not supported yet)", token)
+        parser.expected("TABLE, VIEW or FUNCTION (other CREATE statements are not supported yet)", token)
     }
 }
 
@@ -223,15 +274,19 @@ fn parse_create_table(parser: &mut Parser) -> Result<CreateTable, ParserError> {
         primary_key: Vec::new(),
         partitioned_by: Vec::new(),
         options: Vec::new(),
+        like: None,
+        query: None,
     };
-    parser.expect_token(&Token::LParen)?;
-    loop {
-        parse_table_element(parser, &mut table)?;
-        if !parser.consume_token(&Token::Comma) {
-            break;
+    let has_columns = parser.consume_token(&Token::LParen);
+    if has_columns {
+        loop {
+            parse_table_element(parser, &mut table)?;
+            if !parser.consume_token(&Token::Comma) {
+                break;
+            }
         }
+        parser.expect_token(&Token::RParen)?;
     }
-    parser.expect_token(&Token::RParen)?;
     if parser.parse_keyword(Keyword::COMMENT) {
         parser.parse_literal_string()?;
     }
@@ -248,10 +303,60 @@ fn parse_create_table(parser: &mut Parser) -> Result<CreateTable, ParserError> {
         }
         parser.expect_token(&Token::RParen)?;
     }
-    if parser.peek_keyword(Keyword::LIKE) || parser.peek_keyword(Keyword::AS) {
-        return parser.expected("the end of the statement (LIKE and AS are not supported yet)", parser.peek_token());
+    if parser.parse_keyword(Keyword::LIKE) {
+        table.like = Some(parse_like(parser)?);
+    } else if parser.parse_keyword(Keyword::AS) {
+        table.query = Some(parse_query(parser)?);
+    } else if !has_columns {
+        return parser.expected("the columns of the table in parentheses, LIKE or AS", parser.peek_token());
     }
     Ok(table)
+}
+
+fn parse_like(parser: &mut Parser) -> Result<TableLike, ParserError> {
+    let name = parser.parse_object_name(false)?;
+    let mut rules = Vec::new();
+    if parser.consume_token(&Token::LParen) {
+        while parser.peek_token_ref().token != Token::RParen {
+            let one_of = |parser: &mut Parser, words: &[&str]| {
+                let found = words.iter().find(|word| take_word(parser, word));
+                found.map_or_else(|| parser.expected(&words.join(", "), parser.peek_token()), |word| Ok((*word).to_string()))
+            };
+            let how = one_of(parser, &["INCLUDING", "EXCLUDING", "OVERWRITING"])?;
+            let what =
+                one_of(parser, &["ALL", "CONSTRAINTS", "DISTRIBUTION", "GENERATED", "METADATA", "OPTIONS", "PARTITIONS", "WATERMARKS"])?;
+            rules.push((how, what));
+        }
+        parser.expect_token(&Token::RParen)?;
+    }
+    Ok(TableLike { name, rules })
+}
+
+/// `f(x INT, y STRING) [RETURNS type] [LANGUAGE SQL] RETURN expression`
+fn parse_create_function(parser: &mut Parser, or_replace: bool) -> Result<CreateFunction, ParserError> {
+    let if_not_exists = if_not_exists(parser);
+    let name = parser.parse_identifier()?;
+    if parser.peek_token_ref().token != Token::LParen {
+        return parser.expected("the parameters in parentheses: a function is CREATE FUNCTION f(x INT) RETURN x + 1 (classes of other languages are not supported)", parser.peek_token());
+    }
+    parser.expect_token(&Token::LParen)?;
+    let mut parameters = Vec::new();
+    if parser.peek_token_ref().token != Token::RParen {
+        loop {
+            let parameter = parser.parse_identifier()?;
+            parameters.push((parameter, parse_type(parser)?));
+            if !parser.consume_token(&Token::Comma) {
+                break;
+            }
+        }
+    }
+    parser.expect_token(&Token::RParen)?;
+    let returns = if take_word(parser, "RETURNS") { Some(parse_type(parser)?) } else { None };
+    if take_word(parser, "LANGUAGE") {
+        expect_word(parser, "SQL")?;
+    }
+    expect_word(parser, "RETURN")?;
+    Ok(CreateFunction { name, if_not_exists, or_replace, parameters, returns, body: parser.parse_expr()? })
 }
 
 fn parse_option(parser: &mut Parser) -> Result<(String, String, Span, Span), ParserError> {
@@ -332,6 +437,11 @@ fn parse_create_view(parser: &mut Parser) -> Result<CreateView, ParserError> {
 fn parse_drop(parser: &mut Parser) -> Result<Statement, ParserError> {
     parser.expect_keyword(Keyword::DROP)?;
     let _ = parser.parse_keyword(Keyword::TEMPORARY);
+    let _ = take_word(parser, "SYSTEM");
+    if parser.parse_keyword(Keyword::FUNCTION) {
+        let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+        return Ok(Statement::DropFunction { name: parser.parse_identifier()?, if_exists });
+    }
     let view = if parser.parse_keyword(Keyword::VIEW) {
         true
     } else {
