@@ -123,7 +123,7 @@ pub(crate) fn read_all(schema: &Schema, reader: &mut dyn SourceReader, max_rows:
                 rows.extend(lines(schema, &batch));
             }
             SourceEvent::Rows { .. } => panic!("typed rows"),
-            SourceEvent::SplitEnd { .. } => {}
+            SourceEvent::SplitEnd { .. } | SourceEvent::Drained => {}
             SourceEvent::End => return Ok(rows),
         }
     }

@@ -37,6 +37,8 @@ pub enum SourceEvent {
         /// The index of the split among those assigned to this reader.
         split: usize,
     },
+    /// Nothing waits to be read any more: [`SourceReader::drained`] says so of all splits.
+    Drained,
     /// All splits have ended.
     End,
 }

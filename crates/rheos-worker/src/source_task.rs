@@ -110,7 +110,7 @@ impl SourceTask {
                     self.rest.say(self.watermarks.split_end(split)).await?;
                 }
                 Some(SourceEvent::End) => break,
-                None => {}
+                Some(SourceEvent::Drained) | None => {}
             }
         }
         let said = self.watermarks.end();

@@ -22,6 +22,8 @@ struct SplitState {
     rows_at_ns: u64,
     polled: bool,
     idle: bool,
+    /// It is idle since nothing waits in it while another split leads.
+    aside: bool,
     ended: bool,
 }
 
@@ -42,7 +44,7 @@ impl SplitWatermarks {
     /// For `splits` splits that have been polled since `active_ns`. There is a generator for each, or none at all.
     pub(crate) fn new(generators: Vec<Box<dyn WatermarkGenerator>>, splits: usize, idle_timeout_ms: Option<u64>, active_ns: u64) -> Self {
         let idle_timeout_ns = idle_timeout_ms.map(|ms| ms.saturating_mul(1_000_000));
-        let state = SplitState { rows_at_ns: active_ns, polled: true, idle: false, ended: false };
+        let state = SplitState { rows_at_ns: active_ns, polled: true, idle: false, aside: false, ended: false };
         SplitWatermarks { generators, merger: WatermarkMerger::new(splits), splits: vec![state; splits], idle_timeout_ns }
     }
 
@@ -79,23 +81,25 @@ impl SplitWatermarks {
         }
     }
 
-    /// In these splits nothing waits to be read: what is to be said. They are idle, all but the furthest where nothing waits in any other.
+    /// In these splits nothing waits to be read: what is to be said. They are idle, all but the furthest where nothing waits in any.
     pub(crate) fn drained(&mut self, drained: &[bool], active_ns: u64) -> Vec<Watermark> {
+        let all = (0..self.splits.len()).filter(|i| !self.splits[*i].ended);
+        let (empty, waiting): (Vec<usize>, Vec<usize>) = all.partition(|i| drained[*i]);
+        let leader = if waiting.is_empty() { empty.iter().copied().max_by_key(|i| self.merger.of_input(*i)) } else { None };
         let mut said = Vec::new();
-        for (i, split) in self.splits.iter_mut().enumerate() {
-            if !drained[i] && std::mem::take(&mut split.idle) {
+        // One that leads, and has become idle, stays so.
+        for i in waiting.into_iter().chain(leader.filter(|i| self.splits[*i].aside)) {
+            let split = &mut self.splits[i];
+            split.aside = false;
+            if std::mem::take(&mut split.idle) {
                 split.rows_at_ns = active_ns;
                 said.extend(self.merger.update(i, Watermark::Active));
             }
         }
-        let is_active = |split: &SplitState| !split.idle && !split.ended;
-        let mut active = self.splits.iter().filter(|split| is_active(split)).count();
-        let mut empty: Vec<usize> = (0..drained.len()).filter(|i| drained[*i] && is_active(&self.splits[*i])).collect();
-        empty.sort_by_key(|i| self.merger.of_input(*i));
-        for i in empty {
-            if active > 1 {
-                active -= 1;
-                self.splits[i].idle = true;
+        for i in empty.into_iter().filter(|i| Some(*i) != leader) {
+            let split = &mut self.splits[i];
+            split.aside = true;
+            if !std::mem::replace(&mut split.idle, true) {
                 said.extend(self.merger.update(i, Watermark::Idle));
             }
         }
@@ -264,12 +268,15 @@ mod tests {
         assert_eq!(s.after_rows(1, &rows(&[10])).unwrap(), vec![], "the other waits");
         assert_eq!(s.drained(&[true, true, false], 0), vec![]);
         assert_eq!(s.after_rows(2, &rows(&[7])).unwrap(), vec![At(7)]);
-        assert_eq!(s.drained(&[true, true, true], 0), vec![], "what is furthest was idle before");
+        assert_eq!(s.drained(&[true, true, true], 0), vec![At(10)], "nothing waits: the furthest leads");
         assert_eq!(s.next_idle_ns(), Some(1_000_000));
         assert_eq!(s.idle(1_000_000), vec![Idle], "all of them");
         assert_eq!(s.drained(&[true, true, true], 1_000_000), vec![]);
         assert_eq!(s.drained(&[false, true, true], 2_000_000), vec![Active]);
-        assert_eq!(s.after_rows(0, &rows(&[8])).unwrap(), vec![At(8)]);
+        assert_eq!(s.after_rows(0, &rows(&[8])).unwrap(), vec![], "behind what was said");
+        assert_eq!(s.after_rows(0, &rows(&[12])).unwrap(), vec![At(12)]);
+        assert_eq!(s.drained(&[true, true, true], 2_000_000), vec![]);
+        assert_eq!(s.next_idle_ns(), Some(3_000_000));
     }
 
     #[test]

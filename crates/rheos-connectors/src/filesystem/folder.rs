@@ -204,6 +204,9 @@ impl FolderReader {
                     bucket.waiting -= 1;
                     self.drained[split] = bucket.waiting == 0;
                     self.queue.pop_front();
+                    if self.queue.is_empty() {
+                        return Ok(Ok(SourceEvent::Drained));
+                    }
                 }
             }
         }

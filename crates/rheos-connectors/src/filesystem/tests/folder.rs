@@ -72,6 +72,10 @@ impl Watch {
                     }
                     true
                 }
+                SourceEvent::Drained => {
+                    assert!(self.readers[reader].drained().unwrap().iter().all(|drained| *drained));
+                    true
+                }
                 other => panic!("{other:?}"),
             },
             None => false,

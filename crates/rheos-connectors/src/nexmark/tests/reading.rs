@@ -109,7 +109,7 @@ fn splits_of_one_reader_advance_together_and_end_once() {
     let order: Vec<_> = std::iter::from_fn(|| match next(&mut *reader, 100) {
         SourceEvent::Rows { split, .. } => Some(format!("rows {split}")),
         SourceEvent::SplitEnd { split } => Some(format!("end {split}")),
-        SourceEvent::End => None,
+        SourceEvent::Drained | SourceEvent::End => None,
     })
     .collect();
     let expected = ["rows 0", "rows 1"].repeat(5).into_iter().chain(["end 0", "end 1"]);
