@@ -28,7 +28,11 @@ impl SourceFactory for Fake {
     fn describe(&self, table: &TableSpec) -> Result<SourceDescription> {
         let applied =
             |p: &rheos_core::connector::Predicate| p.comparison == Comparison::Equal && !matches!(p.value, PredicateValue::Bool(_));
-        let changelog = if table.option("changes").is_some() { ChangelogMode::Retract } else { ChangelogMode::InsertOnly };
+        let changelog = match table.option("changes") {
+            None => ChangelogMode::InsertOnly,
+            Some("upsert") => ChangelogMode::Upsert,
+            Some(_) => ChangelogMode::Retract,
+        };
         Ok(SourceDescription { changelog, bounded: true, predicates_applied: table.predicates.iter().map(applied).collect() })
     }
 
@@ -63,6 +67,10 @@ CREATE VIEW bid AS SELECT bid.auction, bid.price, at FROM events WHERE kind = 2;
 CREATE TABLE t (a INT, b INT, c STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'fake');
 CREATE TABLE u (a INT, d INT) WITH ('connector' = 'fake');
 CREATE TABLE texts (n INT, s STRING, d DATE) WITH ('connector' = 'fake');
+CREATE TABLE late (a INT, at TIMESTAMP(3), WATERMARK FOR at AS at) WITH ('connector' = 'fake');
+CREATE TABLE rates (a INT, rate INT, at TIMESTAMP(3), PRIMARY KEY (a) NOT ENFORCED, WATERMARK FOR at AS at) WITH ('connector' = 'fake');
+CREATE TABLE accounts (id INT, name STRING, v INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'fake', 'changes' = 'upsert');
+CREATE TABLE keyless (id INT, v INT) WITH ('connector' = 'fake', 'changes' = 'upsert');
 CREATE TABLE cdc (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'fake', 'changes' = 'true');
 ";
 
@@ -329,4 +337,110 @@ fn json_of_a_text_stands_in_documents_only() {
     for sql in ["SELECT JSON('{}')", "SELECT JSON_OBJECT(JSON('{}') VALUE 1)", "SELECT JSON_ARRAY(UPPER(JSON('{}')))"] {
         assert!(world.error(sql).message.contains("only as a value in JSON_OBJECT or JSON_ARRAY"), "{sql}");
     }
+}
+
+#[test]
+fn upserts_get_the_rows_that_they_replace_from_their_key() {
+    let world = World::new();
+    let graph = world.job("SELECT SUM(v) FROM accounts WHERE v > 3", "retract").unwrap();
+    let normalize = graph.nodes.iter().position(|n| n.name == "ChangelogNormalize").unwrap();
+    // The key is read though nobody asks for it, and nothing is filtered before the rows are complete.
+    let source = &graph.nodes[0];
+    let NodeKind::Source { table, .. } = &source.kind else { panic!("{source:?}") };
+    assert_eq!(source.schema.as_ref().unwrap().fields.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["id", "v"]);
+    assert!(table.predicates.is_empty());
+    assert!(graph.edges.iter().any(|e| e.from == 0 && e.to == normalize), "{:?}", graph.edges);
+    // A sink of the same key takes them as they are.
+    assert!(world.job("SELECT id, v FROM accounts", "upsert").unwrap().nodes.iter().all(|n| n.name != "ChangelogNormalize"));
+    let error = world.job("SELECT SUM(v) FROM keyless", "retract").unwrap_err();
+    assert!(error.message.contains("'keyless' gives updates without the rows that they replace"), "{error}");
+}
+
+#[test]
+fn joins_of_rows_near_in_time_are_recognised() {
+    let world = World::new();
+    let interval = |condition: &str| {
+        let graph = world.job(&format!("SELECT t.a FROM t JOIN late ON t.a = late.a AND {condition}"), "retract").unwrap();
+        let spec = operators(&graph, "interval-join").pop().cloned();
+        spec.map(|s| serde_json::from_value::<rheos_operators::spec::IntervalJoinSpec>(s).unwrap().interval)
+    };
+    let bounds = |condition: &str| interval(condition).map(|i| (i.lower_ms, i.upper_ms));
+    assert_eq!(bounds("late.at BETWEEN t.ts - INTERVAL '1' SECOND AND t.ts + INTERVAL '5' SECOND"), Some((-1000, 5000)));
+    assert_eq!(bounds("t.ts < late.at AND late.at <= t.ts + INTERVAL '2' SECOND"), Some((1, 2000)));
+    assert_eq!(bounds("late.at = t.ts"), Some((0, 0)));
+    assert_eq!(bounds("late.at > t.ts"), None);
+    assert_eq!(bounds("late.at BETWEEN t.ts AND TIMESTAMP '2024-01-01 00:00:00'"), None);
+}
+
+#[test]
+fn versions_are_not_filtered_before_a_temporal_join() {
+    let sql = "SELECT t.a FROM t JOIN rates FOR SYSTEM_TIME AS OF t.ts AS r ON t.a = r.a WHERE r.rate > 3 AND t.b = 1";
+    let graph = World::new().job(sql, "retract").unwrap();
+    assert_eq!(operators(&graph, "temporal-join").len(), 1);
+    let predicates = |name: &str| {
+        let of = |n: &rheos_graph::Node| match &n.kind {
+            NodeKind::Source { table, .. } if table.name == name => Some(table.predicates.len()),
+            _ => None,
+        };
+        graph.nodes.iter().find_map(of).unwrap()
+    };
+    assert_eq!((predicates("t"), predicates("rates")), (1, 0));
+    let error = World::new().error("SELECT t.a FROM t JOIN u FOR SYSTEM_TIME AS OF t.ts AS r ON t.a = r.a");
+    assert!(error.message.contains("has no primary key"), "{error}");
+}
+
+#[test]
+fn a_sink_whose_key_is_not_the_querys_gets_the_last_row_of_each_key() {
+    let world = World::new();
+    let job = |sql: &str| {
+        let plan = world.plan(sql).unwrap();
+        let options = LowerOptions {
+            parallelism: 2,
+            per_row_watermarks: false,
+            config: EvalConfig::default(),
+            state_ttl_ms: None,
+            cdc_duplicates: false,
+        };
+        let mut lowering = Lowering::new("test", &world.registry, options);
+        let options = [("connector".to_string(), "fake".to_string()), ("accepts".to_string(), "upsert".to_string())].into();
+        let (name, connector) = ("out".into(), "fake".into());
+        let (schema, partition_keys, predicates) = (plan.schema(), vec![], vec![]);
+        let table = TableSpec { name, connector, schema, primary_key: vec![0], partition_keys, options, projection: None, predicates };
+        lowering.add_sink(&plan, table, 0).unwrap();
+        lowering.finish()
+    };
+    let materializes = |sql: &str| job(sql).nodes.iter().any(|n| n.name == "UpsertMaterialize");
+    assert!(materializes("SELECT b, COUNT(*) FROM t GROUP BY a, b"));
+    assert!(!materializes("SELECT a, COUNT(*) FROM t GROUP BY a"));
+    assert!(!materializes("SELECT a, b FROM t"));
+}
+
+#[test]
+fn subqueries_become_joins_by_what_they_speak_of() {
+    let world = World::new();
+    let joins = |sql: &str| {
+        let graph = world.job(sql, "retract").unwrap();
+        operators(&graph, "join").into_iter().map(|s| s["left"]["keys"].as_array().unwrap().len()).collect::<Vec<_>>()
+    };
+    assert_eq!(joins("SELECT a, (SELECT MAX(d) FROM u WHERE u.a = t.a) FROM t"), [1]);
+    assert_eq!(joins("SELECT a FROM t WHERE b > (SELECT AVG(d) FROM u)"), [0]);
+    assert_eq!(joins("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a GROUP BY u.d HAVING COUNT(*) > 1)"), [1]);
+    // Not by equality: the values of t.b are joined in.
+    assert_eq!(joins("SELECT a, (SELECT COUNT(*) FROM u WHERE u.d < t.b) FROM t").len(), 2);
+}
+
+#[test]
+fn hints_say_how_long_state_is_kept_and_what_a_table_is_read_with() {
+    let world = World::new();
+    let graph = world.job("SELECT /*+ STATE_TTL('x' = '1 h') */ x.a, u.d FROM t AS x JOIN u ON x.a = u.a", "retract").unwrap();
+    let join = operators(&graph, "join")[0].clone();
+    assert_eq!((join["left"]["state_ttl_ms"].as_i64(), join["right"]["state_ttl_ms"].as_i64()), (Some(3_600_000), None));
+    let graph = world.job("SELECT a FROM t /*+ OPTIONS('changes' = 'true') */ AS y", "retract").unwrap();
+    assert_eq!(graph.nodes[0].changelog, ChangelogMode::Retract);
+    let error = world.error("SELECT a FROM t /*+ OPTIONS('chnges' = 'true') */");
+    assert_eq!(
+        (error.message.as_str(), error.hint.as_deref()),
+        ("the connector 'fake' has no option 'chnges'", Some("did you mean 'changes'?"))
+    );
+    assert!(world.error("SELECT /*+ STATE_TL('t' = '1 h') */ a FROM t").message.contains("no hint 'STATE_TL'"));
 }

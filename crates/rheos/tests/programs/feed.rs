@@ -63,6 +63,11 @@ impl Feed {
 }
 
 impl SourceFactory for Feed {
+    fn takes_partitions(&self) -> bool {
+        // Where its rows lie is nothing to it.
+        true
+    }
+
     fn describe(&self, table: &TableSpec) -> Result<SourceDescription> {
         self.source(table)?;
         let mode = table.option(MODE).unwrap_or("I");

@@ -36,6 +36,11 @@ impl Taken {
 }
 
 impl SinkFactory for Taken {
+    fn takes_partitions(&self) -> bool {
+        // Where its rows lie is nothing to it.
+        true
+    }
+
     fn describe(&self, table: &TableSpec) -> Result<SinkDescription> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.entry(table.name.clone()).or_default().key.clone_from(&table.primary_key);
