@@ -20,6 +20,7 @@ mod over;
 mod pattern;
 mod processing_time;
 mod rank;
+mod relation_to_stream;
 mod row_store;
 mod row_time;
 pub mod spec;
@@ -54,6 +55,7 @@ pub fn register(registry: &mut Registry) {
     pattern::register(registry);
     processing_time::register(registry);
     rank::register(registry);
+    relation_to_stream::register(registry);
     temporal_join::register(registry);
     unnest::register(registry);
     upsert_materialize::register(registry);

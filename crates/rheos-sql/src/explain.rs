@@ -153,6 +153,7 @@ pub(crate) fn describe(plan: &Plan) -> (&'static str, String) {
             );
             ("Match", detail)
         }
+        Rel::Stream { mode, .. } => ("RelationToStream", format!("rows=[{mode:?}]")),
         Rel::Unnest { input, unnesting } => match unnesting {
             Unnesting::Elements { column, outer, .. } => {
                 ("Unnest", format!("collection=[{}], outer=[{outer}]", input.columns[*column].name))

@@ -1,6 +1,6 @@
 //! EXPLAIN STATE: what each operator of a plan keeps, under which key, what removes it, and how it grows.
 
-use rheos_operators::spec::{Frame, OverCall, WindowSpec, Windowing};
+use rheos_operators::spec::{Frame, OverCall, StreamMode, WindowSpec, Windowing};
 
 use crate::explain::{column_names, describe};
 use crate::lower::LowerOptions;
@@ -246,6 +246,10 @@ fn states_of(plan: &Plan, options: &LowerOptions) -> Vec<State> {
                 State::new("rows of matches that are open", key, "when no open match begins at or before the row", bound),
             ]
         }
+        Rel::Stream { input, mode: StreamMode::Whole } => {
+            let removed = removal(!input.changelog.is_insert_only(), "when the row is taken back", None);
+            vec![State::new("all rows", "all columns", removed, unbounded(plan, false, "the number of rows"))]
+        }
         Rel::Limit { .. } => vec![State::new("how many rows have passed", "none", "never", "one number")],
         Rel::Scan { .. }
         | Rel::Calc { .. }
@@ -253,7 +257,8 @@ fn states_of(plan: &Plan, options: &LowerOptions) -> Vec<State> {
         | Rel::Expand { .. }
         | Rel::WindowTable { .. }
         | Rel::Union { .. }
-        | Rel::Unnest { .. } => {
+        | Rel::Unnest { .. }
+        | Rel::Stream { .. } => {
             vec![]
         }
     }

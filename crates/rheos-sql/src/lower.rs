@@ -15,8 +15,9 @@ use rheos_expr::EvalConfig;
 use rheos_graph::{JobGraph, KeySpec, Node, NodeId, NodeKind, Partitioning, WatermarkSpec};
 use rheos_operators::spec::{
     CalcSpec, ChangelogNormalizeSpec, DeduplicateSpec, ExpandSpec, Frame, GroupAggregateSpec, IntervalJoinSpec, JoinSide, JoinSpec,
-    LimitSpec, MatchSpec, OverCall, OverSpec, ProcessingTimeSpec, RankSpec, TemporalJoinSpec, UnnestSpec, UpsertMaterializeSpec,
-    ValuesSpec, WatermarkExprSpec, WindowAggregateSpec, WindowJoinSpec, WindowRankSpec, WindowSpec, WindowTableSpec, Windowing,
+    LimitSpec, MatchSpec, OverCall, OverSpec, ProcessingTimeSpec, RankSpec, RelationToStreamSpec, StreamMode, TemporalJoinSpec, UnnestSpec,
+    UpsertMaterializeSpec, ValuesSpec, WatermarkExprSpec, WindowAggregateSpec, WindowJoinSpec, WindowRankSpec, WindowSpec, WindowTableSpec,
+    Windowing,
 };
 
 use crate::error::{SqlError, SqlResult};
@@ -320,6 +321,17 @@ impl<'a> Lowering<'a> {
                 })?;
                 let (kind, spec) = self.timed(&[(input, pattern.time)], true, "match", spec)?;
                 Ok(vec![self.keyed(plan, &kind, spec, &inputs, &pattern.partition)])
+            }
+            Rel::Stream { input, mode } => {
+                let inputs = self.lower(input, true)?;
+                let spec = to_value(&RelationToStreamSpec { input: input.schema(), mode: *mode })?;
+                match mode {
+                    StreamMode::Whole => {
+                        let all: Vec<usize> = (0..input.columns.len()).collect();
+                        Ok(vec![self.keyed(plan, "relation-to-stream", spec, &inputs, &all)])
+                    }
+                    _ => Ok(self.forward(plan, "relation-to-stream", &spec, &inputs)),
+                }
             }
             Rel::Unnest { input, unnesting } => {
                 let inputs = self.lower(input, true)?;

@@ -181,6 +181,11 @@ impl RowStore {
         self.removed.push(slot);
     }
 
+    /// The slots of all rows.
+    pub(crate) fn slots(&self) -> Vec<u32> {
+        self.pieces.iter().flat_map(|p| &p.owners).copied().filter(|slot| *slot != NO_ROW).collect()
+    }
+
     /// Whether there is a row at `slot`.
     pub(crate) fn is_kept(&self, slot: u32) -> bool {
         let Some(place) = self.places.get(slot as usize) else { return false };

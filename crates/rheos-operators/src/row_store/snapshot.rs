@@ -7,7 +7,7 @@ use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_state::snapshot::{self, Slotted};
 use rheos_state::{ChangedSlots, Slot};
 
-use super::{NO_ROW, RowStore};
+use super::RowStore;
 
 impl RowStore {
     /// What is kept beside a row is about to change.
@@ -43,7 +43,7 @@ struct Content<'a> {
 
 impl Slotted for Content<'_> {
     fn live(&self) -> Vec<Slot> {
-        self.rows.pieces.iter().flat_map(|p| &p.owners).copied().filter(|slot| *slot != NO_ROW).collect()
+        self.rows.slots()
     }
 
     fn is_live(&self, slot: Slot) -> bool {

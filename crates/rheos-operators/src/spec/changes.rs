@@ -34,3 +34,24 @@ pub struct UpsertMaterializeSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_ttl_ms: Option<i64>,
 }
+
+/// `relation-to-stream`: CQL's operators from a relation to a stream (Arasu, Babu and Widom, "The CQL Continuous Query Language",
+/// 2006). The output is insert-only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RelationToStreamSpec {
+    /// The columns of the input, and of the output. Updates come with -U.
+    pub input: Schema,
+    /// What of the relation.
+    pub mode: StreamMode,
+}
+
+/// What of a relation becomes a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StreamMode {
+    /// ISTREAM: the rows that are added.
+    Inserted,
+    /// DSTREAM: the rows that are removed.
+    Removed,
+    /// RSTREAM: all rows, at each advance of the watermark by which they have changed. Rows come by hash of all columns.
+    Whole,
+}

@@ -12,7 +12,7 @@ pub mod window;
 
 pub use aggregate::{AggregateCall, GroupAggregateSpec};
 pub use calc::{CalcSpec, ExpandSpec, ValuesSpec, WatermarkExprSpec};
-pub use changes::{ChangelogNormalizeSpec, UpsertMaterializeSpec};
+pub use changes::{ChangelogNormalizeSpec, RelationToStreamSpec, StreamMode, UpsertMaterializeSpec};
 pub use join::{Interval, IntervalJoinSpec, JoinKind, JoinSide, JoinSpec, TemporalJoinSpec, WindowJoinSpec};
 pub use over::{Frame, OverCall, OverSpec};
 pub use pattern::{AfterMatch, MatchExprs, MatchReference, MatchSpec, PatternElement, UnnestSpec, Unnesting};

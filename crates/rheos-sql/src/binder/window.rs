@@ -6,7 +6,7 @@ use sqlparser::ast::{
 
 use rheos_core::types::TypeKind;
 use rheos_expr::{Expr, Literal};
-use rheos_operators::spec::WindowSpec;
+use rheos_operators::spec::{StreamMode, WindowSpec};
 
 use super::Binder;
 use super::expr::ExprBinder;
@@ -16,6 +16,10 @@ use crate::optimizer;
 use crate::parser::dialect;
 use crate::plan::{Column, Plan};
 use crate::suggest::did_you_mean;
+
+/// CQL's operators from a relation to a stream.
+const STREAMS: [(&str, StreamMode); 3] =
+    [("ISTREAM", StreamMode::Inserted), ("DSTREAM", StreamMode::Removed), ("RSTREAM", StreamMode::Whole)];
 
 const FUNCTIONS: [(&str, &[&str], usize, &str); 4] = [
     ("TUMBLE", &["DATA", "TIMECOL", "SIZE", "OFFSET"], 3, "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND [, offset])"),
@@ -38,8 +42,15 @@ impl Binder<'_> {
     /// `TUMBLE(...)`, `HOP(...)`, `CUMULATE(...)`, `SESSION(...)`.
     pub(super) fn bind_table_function(&mut self, at: &TableFactor, name: &ObjectName, list: &FunctionArgumentList) -> SqlResult<Plan> {
         let upper = name.to_string().to_uppercase();
+        if let Some((_, mode)) = STREAMS.iter().find(|(stream, _)| *stream == upper) {
+            let [FunctionArg::Unnamed(FunctionArgExpr::Expr(data))] = list.args.as_slice() else {
+                let error = SqlError::at(name, format!("{upper} takes one table"));
+                return Err(error.hint(Some(format!("write {upper}(TABLE t), or {upper}((SELECT ...))"))));
+            };
+            return Ok(Plan::stream(self.bind_window_data(data)?.0, *mode));
+        }
         let Some((function, parameters, required, usage)) = FUNCTIONS.iter().find(|f| f.0 == upper) else {
-            let hint = did_you_mean(&upper, FUNCTIONS.iter().map(|f| f.0));
+            let hint = did_you_mean(&upper, FUNCTIONS.iter().map(|f| f.0).chain(STREAMS.iter().map(|s| s.0)));
             return Err(SqlError::at(name, format!("no table function '{name}'")).hint(hint));
         };
         let wrong = |message: String| SqlError::at(at, message).hint(Some(format!("write {usage}"))).or_at(name.span());

@@ -181,6 +181,8 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
             let elements = columns[base..].to_vec();
             filtered(renamed(&plan, Plan::unnest(push(*input, below, registry)?, unnesting, elements)), above)
         }
+        // What a stream has is decided before its rows are filtered.
+        Rel::Stream { input, mode } => filtered(renamed(&plan, Plan::stream(push(*input, vec![], registry)?, mode)), conditions),
         Rel::Expand { input, projections } => filtered(Plan::expand(push(*input, vec![], registry)?, projections, columns), conditions),
         Rel::Limit { input, offset, fetch } => filtered(Plan::limit(push(*input, vec![], registry)?, offset, fetch), conditions),
         Rel::Values { .. } => filtered(plan, conditions),

@@ -188,6 +188,11 @@ fn prune_node(plan: Plan, wanted: &[usize]) -> (Plan, Vec<usize>) {
             let position = aggregate_positions(keys, &kept, width);
             (Plan::pattern(input, pattern.map(&map)), position)
         }
+        Rel::Stream { input, mode } => {
+            // A change of a column that nobody asks for is a change of the relation.
+            let all: Vec<usize> = (0..width).collect();
+            (Plan::stream(prune(*input, &all), mode), all)
+        }
         Rel::Unnest { input, unnesting } => {
             let base = input.columns.len();
             let collection = match unnesting {

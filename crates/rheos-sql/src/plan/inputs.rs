@@ -14,6 +14,7 @@ impl Plan {
             | Rel::WindowAggregate { input, .. }
             | Rel::Over { input, .. }
             | Rel::Match { input, .. }
+            | Rel::Stream { input, .. }
             | Rel::Unnest { input, .. }
             | Rel::Rank { input, .. }
             | Rel::Limit { input, .. } => vec![input],
@@ -51,6 +52,7 @@ impl Plan {
                 let names = names(old.len() - calls.len(), old.len());
                 Plan::over(boxed(input), partition, order, calls, names)
             }
+            Rel::Stream { input, mode } => Plan::stream(boxed(input), mode),
             Rel::Match { input, pattern } => Plan::pattern(boxed(input), *pattern),
             Rel::Unnest { input, unnesting } => {
                 let elements = old[input.columns.len()..].to_vec();

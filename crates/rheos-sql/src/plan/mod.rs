@@ -15,8 +15,8 @@ use rheos_core::schema::{Field, Schema};
 use rheos_core::types::{LogicalType, TypeKind};
 use rheos_expr::Expr;
 use rheos_operators::spec::{
-    AfterMatch, AggregateCall, Interval, JoinKind, MatchExprs, OverCall, PatternElement, SortKey, Unnesting, WindowProperty, WindowSpec,
-    Windowing,
+    AfterMatch, AggregateCall, Interval, JoinKind, MatchExprs, OverCall, PatternElement, SortKey, StreamMode, Unnesting, WindowProperty,
+    WindowSpec, Windowing,
 };
 
 use crate::catalog::Table;
@@ -217,6 +217,13 @@ pub enum Rel {
         rank_column: bool,
         /// How it can be computed.
         strategy: RankStrategy,
+    },
+    /// A relation as a stream of rows that are only added.
+    Stream {
+        /// The input.
+        input: Box<Plan>,
+        /// What of it.
+        mode: StreamMode,
     },
     /// Rows in order of arrival.
     Limit {
@@ -746,6 +753,20 @@ impl Plan {
             bounded: input.bounded,
             state_ttl_ms: [None; 2],
             rel: Rel::Rank { input: Box::new(input), partition, order, start, end, rank_column: has_rank, strategy },
+        }
+    }
+
+    /// A relation as a stream.
+    pub fn stream(input: Plan, mode: StreamMode) -> Plan {
+        let columns = input.columns.iter().map(|c| Column { time: None, ..c.clone() }).collect();
+        Plan {
+            columns,
+            changelog: ChangelogMode::InsertOnly,
+            unique_keys: vec![],
+            window: None,
+            bounded: input.bounded,
+            state_ttl_ms: [None; 2],
+            rel: Rel::Stream { input: Box::new(input), mode },
         }
     }
 
