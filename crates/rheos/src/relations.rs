@@ -78,9 +78,8 @@ mod tests {
 
     #[test]
     fn a_view_without_its_table_has_no_columns() {
-        let session = session_after(
-            "CREATE TABLE t (a INT) WITH ('connector' = 'datagen'); CREATE VIEW v AS SELECT a FROM t; DROP TABLE t",
-        );
+        let session =
+            session_after("CREATE TABLE t (a INT) WITH ('connector' = 'datagen'); CREATE VIEW v AS SELECT a FROM t; DROP TABLE t");
         assert_eq!(session.relations(), [RelationInfo { name: "v".into(), is_view: true, columns: vec![] }]);
     }
 

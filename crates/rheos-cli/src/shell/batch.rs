@@ -32,8 +32,8 @@ pub(super) fn batch(args: &SqlArgs) -> Result<(), Failure> {
     }
     let before = session.clone();
     run.carry_out_all(&mut session, &statements, steps)?;
-    match &catalog {
-        Some(catalog) => session::keep(catalog, &Change::of_all(waiting.into_iter().map(|(_, p)| p), &before, &settings), &settings),
-        None => Ok(()),
+    if let Some(catalog) = &catalog {
+        session::keep(catalog, &Change::of_all(waiting.into_iter().map(|(_, p)| p), &before, &settings), &settings)?;
     }
+    Ok(())
 }

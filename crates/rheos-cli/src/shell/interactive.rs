@@ -140,8 +140,7 @@ impl Shell<'_> {
     /// A statement that leaves nothing to show is done.
     fn done(&self, change: Option<Change>) -> Result<(), Failure> {
         match (&self.catalog, change) {
-            (Some(catalog), Some(change)) => {
-                session::keep(catalog, &[change], self.run.settings)?;
+            (Some(catalog), Some(change)) if session::keep(catalog, std::slice::from_ref(&change), self.run.settings)? => {
                 eprintln!("ok, kept in '{}'", catalog.label());
             }
             _ => eprintln!("ok"),

@@ -2,9 +2,9 @@
 
 use rheos::Session;
 
-use super::catalog::{CatalogFile, Change};
+use super::catalog::{CatalogFile, Change, Kept};
 use crate::args::SqlArgs;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::interrupt::Interrupt;
 use crate::prepare::{self, Display};
 use crate::run::Run;
@@ -41,13 +41,30 @@ pub(super) fn begin(args: &SqlArgs, run: &mut Run<'_>) -> Result<(Session, Optio
     Ok((session, catalog))
 }
 
-/// Keeps what statements have changed, and warns where the next session would not find it right.
-pub(super) fn keep(catalog: &CatalogFile, changes: &[Change], settings: &Settings) -> Result<(), Failure> {
-    changes.iter().try_for_each(|change| catalog.keep(change))?;
-    if !changes.is_empty()
-        && let Some(wrong) = catalog.is_wrong_next_time(settings)
-    {
-        eprint!("note: as '{}' is now, it cannot be loaded by the next session:\n{wrong}", catalog.label());
+/// Keeps what statements have changed; whether all of it. Warns where the next session would not find it right.
+pub(super) fn keep(catalog: &CatalogFile, changes: &[Change], settings: &Settings) -> Result<bool, Failure> {
+    let mut is_whole = true;
+    let mut gap = None;
+    for change in changes {
+        match (catalog.keep(change, settings)?, change) {
+            (Kept::Whole, _) => gap = None,
+            // A later change may close it.
+            (Kept::WithGap(failure), _) => gap = Some(failure),
+            (Kept::Not(failure), Change::Create { name, .. }) => {
+                is_whole = false;
+                let told = format!("note: '{}' does not keep '{name}', since it would not load from there", catalog.label());
+                tell(&told, failure);
+            }
+            (Kept::Not(_), _) => {}
+        }
     }
-    Ok(())
+    if let Some(failure) = gap {
+        tell(&format!("note: as '{}' is now, the next session cannot load it", catalog.label()), failure);
+    }
+    Ok(is_whole)
+}
+
+fn tell(note: &str, failure: Failure) {
+    eprintln!("{note}:");
+    let _ = failure::report(Err(failure));
 }

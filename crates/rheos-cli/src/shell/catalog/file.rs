@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use rheos::{Session, SqlError};
+use rheos::{Session, SqlError, relation_of};
 
 use super::Change;
 use super::entries::Entries;
@@ -24,16 +24,15 @@ impl CatalogFile {
     /// Loads the file at a path into a session. Where there is none, it will be there with the first statement.
     pub(crate) fn open(path: &Path, session: &mut Session, settings: &Settings) -> Result<CatalogFile, Failure> {
         let file = CatalogFile { path: path.to_path_buf(), base: session.clone() };
-        let notes = file.load(session, settings)?;
-        notes.iter().for_each(|note| eprintln!("note: {}: {note}", file.label()));
-        Ok(file)
-    }
-
-    /// Why the next session will not load it as it is now, if so: a view whose table was dropped, or is temporary.
-    pub(crate) fn is_wrong_next_time(&self, settings: &Settings) -> Option<String> {
-        match self.load(&mut self.base.clone(), settings) {
-            Err(Failure::Wrong(text)) => Some(text),
-            _ => None,
+        let script = Script::plain(file.label(), file.read()?);
+        let entries = Entries::parse(script.text()).map_err(|e| script.wrong(&e))?;
+        let loaded = load(&entries, &script, session, settings);
+        loaded.notes.iter().for_each(|note| eprintln!("note: {}: {note}", file.label()));
+        match loaded.failures.into_iter().next() {
+            Some((_, failure)) => {
+                Err(failure.noting(&format!("nothing in '{}' is changed; mend the statement there, or take it out", file.label())))
+            }
+            None => Ok(file),
         }
     }
 
@@ -42,50 +41,28 @@ impl CatalogFile {
         self.path.display().to_string()
     }
 
-    /// Carries its statements out, and gives their notes. A view may stand before what it reads. The file is only read.
-    fn load(&self, session: &mut Session, settings: &Settings) -> Result<Vec<String>, Failure> {
-        let mut all_notes = Vec::new();
-        let script = Script::plain(self.label(), self.read()?);
-        let entries = Entries::parse(script.text()).map_err(|e| script.wrong(&e))?;
-        let mut waiting: Vec<&rheos::Parsed> = entries.statements().collect();
-        while !waiting.is_empty() {
-            let (count, mut first_failure) = (waiting.len(), None);
-            waiting.retain(|parsed| {
-                let wrong = |e: SqlError| script.wrong(&at_statement(e, parsed));
-                match prepare(session, parsed, settings, &wrong) {
-                    Ok(rheos::Prepared::Done(notes)) => {
-                        all_notes.extend(notes);
-                        false
-                    }
-                    Ok(_) => false,
-                    Err(failure) => {
-                        first_failure.get_or_insert(failure);
-                        true
-                    }
-                }
-            });
-            if let Some(failure) = first_failure
-                && waiting.len() == count
-            {
-                return Err(failure.noting(&format!("nothing of '{}' was changed; mend the statement there, or take it out", self.label())));
-            }
-        }
-        Ok(all_notes)
-    }
-
     /// Keeps a change. Where that fails, the file is as it was.
-    pub(crate) fn keep(&self, change: &Change) -> Result<(), Failure> {
-        let unkept = |why: String| Failure::wrong(format!("'{}' does not keep this statement, it holds in this session only: {why}", self.label()));
+    pub(crate) fn keep(&self, change: &Change, settings: &Settings) -> Result<Kept, Failure> {
+        let unkept =
+            |why: String| Failure::wrong(format!("'{}' does not keep this statement, it holds in this session only: {why}", self.label()));
         // Two shells do not write at once. Where a folder cannot be locked, they rarely do.
         let folder = File::open(self.folder());
         let _lock = folder.as_ref().map(File::lock);
         let before = self.read()?;
-        let entries = Entries::parse(&before).map_err(|e| unkept(format!("what stands there has become wrong: {e}")))?;
-        let after = entries.with(change).map_err(unkept)?;
+        let parse = |text: &str| Entries::parse(text).map_err(|e| unkept(format!("what stands there has become wrong: {e}")));
+        let after = parse(&before)?.with(change).map_err(unkept)?;
         if after == before {
-            return Ok(());
+            return Ok(Kept::Whole);
         }
-        self.replace(&after).map_err(|e| unkept(format!("it cannot be written: {e}")))
+        let script = Script::plain(self.label(), after);
+        let mut failures = load(&parse(script.text())?, &script, &mut self.base.clone(), settings).failures;
+        if let Change::Create { name, .. } = change
+            && let Some(at) = failures.iter().position(|(of, _)| of.as_deref() == Some(name))
+        {
+            return Ok(Kept::Not(failures.swap_remove(at).1));
+        }
+        self.replace(script.text()).map_err(|e| unkept(format!("it cannot be written: {e}")))?;
+        Ok(failures.into_iter().next().map_or(Kept::Whole, |(_, failure)| Kept::WithGap(failure)))
     }
 
     fn read(&self) -> Result<String, Failure> {
@@ -106,7 +83,8 @@ impl CatalogFile {
     /// Writes a file beside it, and gives that its name: whoever reads sees the old text or the new one, also after a power cut.
     fn replace(&self, text: &str) -> io::Result<()> {
         // Where the path is a link, what it points at is replaced.
-        let path = fs::canonicalize(&self.path).or_else(|e| if e.kind() == io::ErrorKind::NotFound { Ok(self.path.clone()) } else { Err(e) })?;
+        let path =
+            fs::canonicalize(&self.path).or_else(|e| if e.kind() == io::ErrorKind::NotFound { Ok(self.path.clone()) } else { Err(e) })?;
         let name = path.file_name().map_or_else(Default::default, |n| n.to_string_lossy().into_owned());
         let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
         let written = (|| {
@@ -126,6 +104,48 @@ impl CatalogFile {
         // Not every file system can sync a folder; the file itself is safe.
         drop(File::open(path.parent().unwrap_or(Path::new("/"))).and_then(|folder| folder.sync_all()));
         Ok(())
+    }
+}
+
+/// What has become of a change.
+#[derive(Debug)]
+pub(crate) enum Kept {
+    /// The file has it, and loads.
+    Whole,
+    /// The file has it, but does not load as it is now: a view has lost its table.
+    WithGap(Failure),
+    /// The file does not have it, since it would not load from there: what it reads is temporary, for example.
+    Not(Failure),
+}
+
+/// What came of loading a file.
+struct Loaded {
+    notes: Vec<String>,
+    /// The statements that do not load, by the names that they give, and why.
+    failures: Vec<(Option<String>, Failure)>,
+}
+
+/// Carries the statements of a file out. A view may stand before what it reads.
+fn load(entries: &Entries, script: &Script, session: &mut Session, settings: &Settings) -> Loaded {
+    let mut notes = Vec::new();
+    let mut waiting: Vec<&rheos::Parsed> = entries.statements().collect();
+    loop {
+        let (count, mut failures) = (waiting.len(), Vec::new());
+        waiting.retain(|parsed| {
+            let wrong = |e: SqlError| script.wrong(&at_statement(e, parsed));
+            match prepare(session, parsed, settings, &wrong) {
+                Ok(rheos::Prepared::Done(more)) => notes.extend(more),
+                Ok(_) => {}
+                Err(failure) => {
+                    failures.push((relation_of(&parsed.statement), failure));
+                    return true;
+                }
+            }
+            false
+        });
+        if waiting.len() == count || waiting.is_empty() {
+            return Loaded { notes, failures };
+        }
     }
 }
 
@@ -150,7 +170,7 @@ mod tests {
         for parsed in session.parse(sql).unwrap() {
             let change = Change::of(&parsed, |name| session.has_relation(name), &Settings::default()).expect("a change");
             session.prepare(&parsed.statement).unwrap();
-            file.keep(&change).unwrap();
+            file.keep(&change, &Settings::default()).unwrap();
         }
     }
 
@@ -159,7 +179,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tables.sql");
         let (file, mut first) = open(&path);
-        keep(&file, &mut first, "CREATE TABLE t (a INT) WITH ('connector' = 'datagen'); CREATE VIEW v AS SELECT a FROM t; SET 'pipeline.name' = 'x'");
+        keep(
+            &file,
+            &mut first,
+            "CREATE TABLE t (a INT) WITH ('connector' = 'datagen'); CREATE VIEW v AS SELECT a FROM t; SET 'pipeline.name' = 'x'",
+        );
         // The view stands before its table now.
         keep(&file, &mut first, "DROP TABLE t; CREATE TABLE t (a INT, b INT) WITH ('connector' = 'datagen')");
         let (_, second) = open(&path);
@@ -197,10 +221,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (file, mut session) = open(&folder.path().join("tables.sql"));
         keep(&file, &mut session, "CREATE TABLE t (a INT) WITH ('connector' = 'datagen'); CREATE VIEW v AS SELECT a FROM t");
-        assert_eq!(file.is_wrong_next_time(&Settings::default()), None);
-        keep(&file, &mut session, "DROP TABLE t");
-        let wrong = file.is_wrong_next_time(&Settings::default()).unwrap();
-        assert!(wrong.contains("no table or view 't'"), "{wrong}");
+        let Kept::WithGap(failure) = file.keep(&Change::Drop { name: "t".into() }, &Settings::default()).unwrap() else {
+            panic!("the view reads it")
+        };
+        let told = text_of(failure);
+        assert!(told.contains("no table or view 't'"), "{told}");
+    }
+
+    #[test]
+    fn what_would_not_load_is_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tables.sql");
+        let (file, _) = open(&path);
+        let text = "CREATE VIEW v AS SELECT a FROM tmp";
+        let change = Change::Create { name: "v".into(), text: text.into() };
+        assert!(matches!(file.keep(&change, &Settings::default()), Ok(Kept::Not(_))));
+        assert!(!path.exists());
     }
 
     #[test]
@@ -209,7 +245,7 @@ mod tests {
         let path = folder.path().join("tables.sql");
         let (file, _) = open(&path);
         fs::write(&path, "CREATE VIEW").unwrap();
-        let told = text_of(file.keep(&Change::Drop { name: "v".into() }).unwrap_err());
+        let told = text_of(file.keep(&Change::Drop { name: "v".into() }, &Settings::default()).unwrap_err());
         assert!(told.contains("holds in this session only"), "{told}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "CREATE VIEW");
     }

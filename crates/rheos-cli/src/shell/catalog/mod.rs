@@ -9,4 +9,4 @@ mod entries;
 mod file;
 
 pub(crate) use change::Change;
-pub(crate) use file::CatalogFile;
+pub(crate) use file::{CatalogFile, Kept};

@@ -38,8 +38,9 @@ pub(crate) struct Candidate {
 /// Completes the word at the cursor, which is in bytes.
 pub(crate) fn complete(text: &str, cursor: usize, names: &Names) -> Completion {
     // Of several statements the one with the cursor; what is after the last semicolon is the next one.
-    let piece = pieces(text).into_iter().find(|p| p.range.start <= cursor && (cursor < p.range.end || !p.is_ended));
-    let range = piece.map_or(cursor..cursor, |p| p.range);
+    let pieces = pieces(text);
+    let piece = pieces.iter().find(|p| p.range.start <= cursor && (cursor < p.range.end || !p.is_ended));
+    let range = piece.map_or_else(|| pieces.last().map_or(0, |p| p.range.end)..text.len(), |p| p.range.clone());
     let all: Vec<Token> = tokens(&text[range.clone()])
         .into_iter()
         .map(|t| Token { span: t.span.start + range.start..t.span.end + range.start, ..t })

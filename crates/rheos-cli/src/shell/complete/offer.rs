@@ -51,7 +51,8 @@ impl Offer<'_> {
     fn candidates(&self) -> Vec<Candidate> {
         match self.writing.place() {
             Place::Start if self.writing.before == 0 => {
-                let commands = COMMANDS.iter().filter(|c| self.fits(c)).map(|c| candidate(&self.cased(c), "command of the shell", *c == "SOURCE"));
+                let commands =
+                    COMMANDS.iter().filter(|c| self.fits(c)).map(|c| candidate(&self.cased(c), "command of the shell", *c == "SOURCE"));
                 self.words(&[STATEMENTS]).chain(commands).collect()
             }
             Place::Start => self.words(&[STATEMENTS]).collect(),
@@ -186,7 +187,8 @@ impl Offer<'_> {
     /// The value that the statement gives to an option.
     fn option_value(&self, key: &str) -> Option<String> {
         let text = self.writing.text;
-        let options = self.writing.all.windows(3).filter(|w| w[0].kind == Kind::Text && w[1].is_symbol(text, '=') && w[2].kind == Kind::Text);
+        let options =
+            self.writing.all.windows(3).filter(|w| w[0].kind == Kind::Text && w[1].is_symbol(text, '=') && w[2].kind == Kind::Text);
         options.filter(|w| w[0].value(text) == key).map(|w| w[2].value(text)).next()
     }
 
@@ -230,7 +232,8 @@ impl Offer<'_> {
         if self.quote.is_none() {
             return vec![];
         }
-        let (folder, _) = self.typed.rsplit_once('/').map_or(("", self.typed.as_str()), |(folder, name)| (&self.typed[..=folder.len()], name));
+        let (folder, _) =
+            self.typed.rsplit_once('/').map_or(("", self.typed.as_str()), |(folder, name)| (&self.typed[..=folder.len()], name));
         let Ok(entries) = std::fs::read_dir(if folder.is_empty() { Path::new(".") } else { Path::new(folder) }) else { return vec![] };
         let mut files: Vec<(String, bool)> = entries
             .filter_map(|entry| {
@@ -238,7 +241,9 @@ impl Offer<'_> {
                 let name = entry.file_name().into_string().ok()?;
                 Some((format!("{folder}{name}"), entry.path().is_dir()))
             })
-            .filter(|(path, is_folder)| path.starts_with(&self.typed) && (*is_folder || Path::new(path).extension().is_some_and(|e| e == "sql")))
+            .filter(|(path, is_folder)| {
+                path.starts_with(&self.typed) && (*is_folder || Path::new(path).extension().is_some_and(|e| e == "sql"))
+            })
             .collect();
         files.sort();
         files.into_iter().map(|(path, is_folder)| candidate(&self.quoted(&path, if is_folder { "/" } else { "'" }), "", false)).collect()

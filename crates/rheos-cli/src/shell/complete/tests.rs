@@ -6,7 +6,7 @@ use super::*;
 
 fn names() -> Names {
     let mut session = Session::new();
-    let sql = "CREATE TABLE bids (auction BIGINT, price INT, `user` STRING, `my col` INT) WITH ('connector' = 'datagen'); \
+    let sql = "CREATE TABLE bids (auction BIGINT, price INT, `order` STRING, `my col` INT) WITH ('connector' = 'datagen'); \
         CREATE TABLE Auctions (id BIGINT, item STRING) WITH ('connector' = 'datagen'); \
         CREATE VIEW big_bids AS SELECT auction AS lot FROM bids";
     for parsed in session.parse(sql).unwrap() {
@@ -75,7 +75,7 @@ fn tables_and_views_come_where_tables_stand() {
 #[test]
 fn columns_are_those_of_the_tables_in_the_statement() {
     offers("SELECT pr| FROM bids", &["price"]);
-    offers("SELECT | FROM bids", &["auction", "price", "`user`", "`my col`"]);
+    offers("SELECT | FROM bids", &["auction", "price", "`order`", "`my col`"]);
     assert!(!offered("SELECT i| FROM bids").contains(&"item".to_string()), "this is of another table");
     offers("SELECT * FROM bids WHERE auc|", &["auction"]);
     offers("SELECT lo| FROM big_bids", &["lot"]);
@@ -86,7 +86,7 @@ fn columns_are_those_of_the_tables_in_the_statement() {
 
 #[test]
 fn a_point_asks_for_columns_of_an_alias() {
-    offers_only("SELECT b.| FROM bids AS b JOIN Auctions a ON TRUE", &["auction", "price", "`user`", "`my col`"]);
+    offers_only("SELECT b.| FROM bids AS b JOIN Auctions a ON TRUE", &["auction", "price", "`order`", "`my col`"]);
     offers_only("SELECT b.price FROM bids AS b JOIN Auctions a ON a.i|", &["id", "item"]);
     offers_only("SELECT bids.pr| FROM bids", &["price"]);
     offers_only("SELECT x.| FROM bids", &[]);
@@ -144,7 +144,25 @@ fn what_is_replaced_begins_with_the_word() {
 #[test]
 fn no_text_and_no_cursor_is_too_much() {
     let names = names();
-    for text in ["", "\\", "'", "`", "(", ")", ")(", "a.", ".", "SELECT größer FROM `ü", "SET", "CREATE TABLE", "CREATE TABLE (", "🦀.🦀", ";;", "\\d", "WITH ("] {
+    for text in [
+        "",
+        "\\",
+        "'",
+        "`",
+        "(",
+        ")",
+        ")(",
+        "a.",
+        ".",
+        "SELECT größer FROM `ü",
+        "SET",
+        "CREATE TABLE",
+        "CREATE TABLE (",
+        "🦀.🦀",
+        ";;",
+        "\\d",
+        "WITH (",
+    ] {
         for cursor in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
             complete(text, cursor, &names);
         }

