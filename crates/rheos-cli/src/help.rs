@@ -146,25 +146,25 @@ EXIT CODES: 0 left, or done; on a terminal 1 if the shell cannot begin: a script
 --init or the catalog is wrong, and 3 after SIGTERM; otherwise those of 'rheos run'."#;
 
 /// `help` in the shell.
-pub(crate) const SHELL: &str = r"Statements end with ';' and may span lines; several may come at once. Variables ${NAME}
-have the values of --var or of the environment.
+pub(crate) const SHELL: &str = r"Statements end with ';' and may span lines; several may come at once. ${NAME} stands
+for a value of --var or of the environment.
 
-  help, \?               this text
-  \d                     tables and views, as SHOW TABLES
-  \d NAME                the columns of one, as DESCRIBE NAME
-  SOURCE 'FILE', \i FILE the statements of a file, up to the first that fails
-  clear                  clears the screen
-  quit, exit, \q         leaves, as Ctrl-D does
+  help, \?                this text
+  \d                      tables and views, as SHOW TABLES
+  \d NAME                 the columns of one, as DESCRIBE NAME
+  SOURCE 'FILE', \i FILE  the statements of a file, up to the first that fails
+  clear                   clears the screen
+  quit, exit, \q          leaves, as Ctrl-D does
 
-  Tab                    completes keywords, names, functions, settings and options
-  Ctrl-R                 searches the history; Up and Down go through it
-  Alt-Enter              begins a new line, also where a statement is complete
-  Ctrl-C                 drops what is written
-  q, Esc, Ctrl-C         end a query that runs; Ctrl-C ends an INSERT
+  Tab                     completes keywords, names, functions, settings and options
+  Ctrl-R                  searches the history; Up and Down go through it
+  Alt-Enter               begins a new line, also where a statement is complete
+  Ctrl-C                  drops what is written
+  q, Esc, Ctrl-C          end a query that runs; Ctrl-C ends an INSERT
 
-With --catalog FILE these are kept for the next session once they have succeeded: CREATE
-TABLE, CREATE VIEW (unless TEMPORARY) and SET. DROP and RESET take them out again. All
-else is not kept: queries, INSERTs, and the statements of --init.
+With --catalog FILE these are kept for the next session once they have succeeded:
+CREATE TABLE, CREATE VIEW (unless TEMPORARY) and SET. DROP and RESET take them out
+again. All else is not kept: queries, INSERTs, and the statements of --init.
 ";
 
 /// `rheos coordinator`, `worker`, `cluster`, `submit`: `--help`

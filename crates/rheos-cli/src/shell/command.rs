@@ -104,6 +104,16 @@ mod tests {
     }
 
     #[test]
+    fn what_the_help_lists_is_known() {
+        let listed = crate::help::SHELL.lines().skip_while(|l| !l.is_empty()).skip(1).take_while(|l| !l.is_empty());
+        let names: Vec<&str> = listed.flat_map(|line| line[..26].trim().split(", ")).collect();
+        assert_eq!(names.len(), 10, "{names:?}");
+        for name in names {
+            assert!(matches!(parse(name), Some(Ok(_))), "{name}");
+        }
+    }
+
+    #[test]
     fn sql_is_no_command() {
         for text in ["SELECT 1;", "helper", "SELECT help", "SHOW TABLES;", "", "sources 'a'"] {
             assert_eq!(parse(text), None, "{text}");

@@ -48,11 +48,13 @@ pub(super) fn interactive(args: &SqlArgs) -> Result<(), Failure> {
         interrupt.begin_statement();
         let carried_out = shell.entry(&entry);
         interrupt.end_statement();
+        if interrupt.is_terminated() {
+            return Err(Failure::Interrupted);
+        }
         match carried_out {
             Ok(Next::Read) => {}
             Ok(Next::Leave) | Err(Failure::ReaderGone) => return Ok(()),
-            // The job was ended, as somebody wanted it, or the shell was.
-            Err(Failure::Interrupted) if interrupt.is_terminated() => return Err(Failure::Interrupted),
+            // The job was ended, as somebody wanted it.
             Err(Failure::Interrupted) => {}
             // Why is told, and the shell goes on.
             Err(failure) => drop(failure::report(Err(failure))),

@@ -55,6 +55,9 @@ fn a_session_from_first_statement_to_last() {
     terminal.wait_for("no command '\\nope'");
     terminal.wait_for_prompt();
 
+    terminal.enter("help");
+    terminal.wait_for("searches the history");
+    terminal.wait_for_prompt();
     terminal.enter("quit");
     let (status, shown) = terminal.end();
     assert_eq!(status.code(), Some(0), "{shown}");

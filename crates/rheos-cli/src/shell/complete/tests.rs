@@ -127,6 +127,17 @@ fn types_come_after_the_name_of_a_column() {
 }
 
 #[test]
+fn files_come_after_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().display().to_string();
+    std::fs::write(folder.path().join("tables.sql"), "").unwrap();
+    std::fs::write(folder.path().join("table.csv"), "").unwrap();
+    std::fs::create_dir(folder.path().join("tall")).unwrap();
+    offers_only(&format!("SOURCE '{dir}/ta|"), &[&format!("'{dir}/tables.sql'"), &format!("'{dir}/tall/")]);
+    offers_only(&format!("SOURCE '{dir}/nowhere/|"), &[]);
+}
+
+#[test]
 fn nothing_is_offered_in_texts_comments_and_numbers() {
     for marked in ["SELECT 'SEL|", "SELECT 1 -- SEL|", "/* SEL| */", "SELECT 1|", "SELECT SELECT|"] {
         offers_only(marked, &[]);
