@@ -41,6 +41,8 @@ pub(crate) fn parse(text: &str) -> Option<Result<Command, String>> {
     }
     Some(match (words.next(), words.next()) {
         (Some(file), None) if file.kind == Kind::Text && file.is_closed => Ok(Command::Source(file.value(text).into())),
+        // More statements come after it.
+        (_, Some(end)) if end.is_symbol(text, ';') => return None,
         _ => Err("SOURCE wants a file in quotes: SOURCE 'file.sql'".into()),
     })
 }
@@ -115,7 +117,9 @@ mod tests {
 
     #[test]
     fn sql_is_no_command() {
-        for text in ["SELECT 1;", "helper", "SELECT help", "SHOW TABLES;", "", "sources 'a'"] {
+        for text in
+            ["SELECT 1;", "helper", "SELECT help", "SHOW TABLES;", "", "sources 'a'", "SOURCE 'a.sql'; SELECT 1;", "help; SELECT 1;"]
+        {
             assert_eq!(parse(text), None, "{text}");
         }
     }

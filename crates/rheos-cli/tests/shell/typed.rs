@@ -133,10 +133,11 @@ fn scripts_and_the_catalog_are_there_from_the_beginning() {
         .expect("a script");
     let mut terminal = Terminal::start(folder.path(), &["--catalog", "tables.sql", "--no-history"]);
     terminal.wait_for_prompt();
-    terminal.enter("SOURCE 'more.sql';");
+    terminal.enter("SOURCE 'more.sql'; SELECT 0 AS never;");
     let shown = terminal.wait_for("more.sql:3:8");
     assert!(shown.contains("ok, kept in 'tables.sql'"), "{shown}");
-    terminal.wait_for_prompt();
+    let shown = terminal.wait_for_prompt();
+    assert!(!shown.contains("1 row in"), "what came after the error was carried out: {shown}");
     terminal.enter("CREATE TABLE t (a INT) WITH ('connector' = 'datagen'); CREATE VIEW x AS SELECT a FROM t; DROP TABLE t;");
     terminal.wait_for("the next session cannot load it");
     terminal.wait_for_prompt();
