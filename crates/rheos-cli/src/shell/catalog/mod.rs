@@ -2,7 +2,7 @@
 //!
 //! 1. [`change`] says what a statement that has succeeded changes.
 //! 2. [`entries`] is the file's text, statement by statement, and what a change makes of it.
-//! 3. [`file`] reads it, loads it into a session, and replaces it as a whole.
+//! 3. [`mod@file`] reads it, loads it into a session, and replaces it as a whole.
 
 mod change;
 mod entries;
