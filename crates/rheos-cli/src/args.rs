@@ -21,6 +21,9 @@ pub(crate) enum Command {
     /// Run SQL: the statements of a script, in order
     #[command(after_long_help = help::RUN)]
     Run(RunArgs),
+    /// Carry out SQL as you type it: a shell with completion, history and live results
+    #[command(after_long_help = help::SQL)]
+    Sql(SqlArgs),
     /// Serve as the coordinator of a cluster: keeps jobs, tells workers what to run, REST for people and tools
     #[command(after_long_help = help::CLUSTER)]
     Coordinator(CoordinatorArgs),
@@ -101,6 +104,40 @@ pub(crate) struct RunArgs {
     /// Write all rows to part files in this folder, whatever the SQL says, and tell on standard error how the job goes
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) sink_to: Option<PathBuf>,
+}
+
+/// `rheos sql`
+#[derive(Debug, Args)]
+pub(crate) struct SqlArgs {
+    /// A script whose statements are carried out first; none of them is kept in the catalog
+    #[arg(short = 'f', long = "init", value_name = "FILE.sql")]
+    pub(crate) init: Vec<PathBuf>,
+    /// SQL to carry out instead of reading any; then the command ends
+    #[arg(short = 'e', long = "execute", value_name = "SQL")]
+    pub(crate) execute: Vec<String>,
+    /// Keep tables, views and settings in this file, as SQL, and begin with those that it holds
+    #[arg(long, value_name = "FILE.sql")]
+    pub(crate) catalog: Option<PathBuf>,
+    /// A setting, stronger than a SET
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) set: Vec<(String, String)>,
+    /// What ${NAME} stands for in the SQL, stronger than an environment variable of that name
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = pair)]
+    pub(crate) variables: Vec<(String, String)>,
+    /// How many subtasks an operator runs as; 'auto' is the number of cores [default: 1]
+    #[arg(short = 'p', long, value_name = "N|auto")]
+    pub(crate) parallelism: Option<String>,
+    /// The form of results [default: table on a terminal, changelog elsewhere]
+    #[arg(short, long, value_enum)]
+    pub(crate) output: Option<OutputKind>,
+    /// Where entries are remembered [default: rheos/sql_history in $XDG_STATE_HOME or ~/.local/state]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_history")]
+    pub(crate) history: Option<PathBuf>,
+    /// Remember no entries, and do not begin with those of earlier sessions
+    #[arg(long)]
+    pub(crate) no_history: bool,
+    #[command(flatten)]
+    pub(crate) snapshots: SnapshotArgs,
 }
 
 /// Where the snapshots of a job go, and what it begins with.

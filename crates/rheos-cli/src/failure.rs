@@ -28,6 +28,14 @@ impl Failure {
         Failure::Wrong(format!("error: {message}\n"))
     }
 
+    /// The same, with something more to know about what is wrong.
+    pub(crate) fn noting(self, note: &str) -> Failure {
+        match self {
+            Failure::Wrong(text) => Failure::Wrong(format!("{text}note: {note}\n")),
+            other => other,
+        }
+    }
+
     /// A job that could not be started: by its kind the configuration is to blame, or the world.
     pub(crate) fn of_start(error: Error) -> Failure {
         match error.kind() {
@@ -45,7 +53,7 @@ impl Failure {
     }
 }
 
-/// Tells how a command has ended.
+/// Tells how a command, or a statement of a shell, has ended.
 pub(crate) fn report(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,

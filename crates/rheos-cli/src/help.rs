@@ -16,6 +16,7 @@ and watermarks.";
 pub(crate) const START: &str = "\
 Begin here:
   rheos run -e \"SELECT 1 + 1 AS two\"    a query
+  rheos sql                              a shell: statements as you type them
   rheos run --help                       four worked examples
   rheos connectors                       what can be read and written
   rheos functions date                   functions whose name contains 'date'
@@ -110,6 +111,61 @@ variable; ${NAME:-text} has a default.
 
 EXIT CODES: 0 done, 1 a statement or the configuration is wrong (then nothing has
 run), 2 a job failed, 3 interrupted before the end."#;
+
+/// `rheos sql --help`
+pub(crate) const SQL: &str = r#"EXAMPLES
+
+1. Try things out. A statement ends with ';', Enter before that begins a new line, Tab
+   completes, 'help' lists the commands:
+
+   $ rheos sql
+   rheos> CREATE TABLE numbers (n INT) WITH ('connector' = 'datagen',
+       ->   'rows-per-second' = '5');
+   ok
+   rheos> SELECT COUNT(*) AS numbers, SUM(n) AS total FROM numbers;
+
+   The result is live; q, Esc or Ctrl-C ends the query and leads back to the prompt. A
+   query over input that ends leaves its final rows. Ctrl-D leaves the shell.
+
+2. Keep what you define. CREATE TABLE, CREATE VIEW and SET that succeeded go to the
+   file, DROP and RESET take them out again; the next session begins with them. What
+   says TEMPORARY is not kept, and INSERTs and queries are not:
+
+   $ rheos sql --catalog tables.sql
+
+3. Without a terminal, statements are read from standard input and carried out as
+   'rheos run -' does, with its forms of output and exit codes:
+
+   $ rheos sql --catalog tables.sql -o csv -e 'SELECT * FROM sales' > sales.csv
+   $ echo 'SHOW TABLES;' | rheos sql --catalog tables.sql
+
+Settings, ${NAME} and snapshots are as for 'rheos run'. The k-th job of a session has
+the subfolder job-k of --checkpoint-dir.
+
+EXIT CODES: 0 left, or done; on a terminal 1 if the shell cannot begin: a script of
+--init or the catalog is wrong, and 3 after SIGTERM; otherwise those of 'rheos run'."#;
+
+/// `help` in the shell.
+pub(crate) const SHELL: &str = r"Statements end with ';' and may span lines; several may come at once. ${NAME} stands
+for a value of --var or of the environment.
+
+  help, \?                this text
+  \d                      tables and views, as SHOW TABLES
+  \d NAME                 the columns of one, as DESCRIBE NAME
+  SOURCE 'FILE', \i FILE  the statements of a file, up to the first that fails
+  clear                   clears the screen
+  quit, exit, \q          leaves, as Ctrl-D does
+
+  Tab                     completes keywords, names, functions, settings and options
+  Ctrl-R                  searches the history; Up and Down go through it
+  Alt-Enter               begins a new line, also where a statement is complete
+  Ctrl-C                  drops what is written
+  q, Esc, Ctrl-C          end a query that runs; Ctrl-C ends an INSERT
+
+With --catalog FILE these are kept for the next session once they have succeeded:
+CREATE TABLE, CREATE VIEW (unless TEMPORARY) and SET. DROP and RESET take them out
+again. All else is not kept: queries, INSERTs, and the statements of --init.
+";
 
 /// `rheos coordinator`, `worker`, `cluster`, `submit`: `--help`
 pub(crate) const CLUSTER: &str = r#"EXAMPLES
@@ -265,6 +321,8 @@ mod tests {
             super::ABOUT_LONG,
             super::START,
             super::RUN,
+            super::SQL,
+            super::SHELL,
             super::CLUSTER,
             super::EXPLAIN,
             super::TORTURE,

@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: the first asks jobs to end cleanly, the second ends the process.
+//! Ctrl-C and SIGTERM: the first asks jobs to end cleanly, the second ends the process. In a shell Ctrl-C only ever ends the job,
+//! and SIGTERM the shell.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,9 +20,58 @@ pub(crate) struct Interrupt {
     requested_ns: Arc<AtomicU64>,
     listening: Arc<AtomicBool>,
     told: Arc<AtomicBool>,
+    /// Of a shell: whether something runs that a signal can end.
+    shell: Option<Arc<ShellState>>,
+}
+
+/// What signals mean to a shell.
+#[derive(Debug, Default)]
+struct ShellState {
+    is_busy: AtomicBool,
+    is_terminated: AtomicBool,
 }
 
 impl Interrupt {
+    /// One of a shell, which outlives its jobs.
+    pub(crate) fn of_shell() -> Interrupt {
+        Interrupt { shell: Some(Arc::default()), ..Interrupt::default() }
+    }
+
+    /// Whether it is one of a shell: then asking twice does no more than asking once.
+    pub(crate) fn is_of_shell(&self) -> bool {
+        self.shell.is_some()
+    }
+
+    /// A statement of a shell begins: from now on signals are for it.
+    pub(crate) fn begin_statement(&self) {
+        self.requested_ns.store(0, Ordering::Relaxed);
+        self.told.store(false, Ordering::Relaxed);
+        self.shell.iter().for_each(|shell| shell.is_busy.store(true, Ordering::Relaxed));
+    }
+
+    /// The statement has ended.
+    pub(crate) fn end_statement(&self) {
+        self.shell.iter().for_each(|shell| shell.is_busy.store(false, Ordering::Relaxed));
+    }
+
+    /// Whether the shell was asked to end.
+    pub(crate) fn is_terminated(&self) -> bool {
+        self.shell.as_ref().is_some_and(|shell| shell.is_terminated.load(Ordering::Relaxed))
+    }
+
+    /// SIGTERM: ends a shell, after its job if there is one.
+    fn terminate(&self) {
+        match &self.shell {
+            Some(shell) if shell.is_busy.load(Ordering::Relaxed) && !shell.is_terminated.swap(true, Ordering::Relaxed) => self.request(),
+            Some(_) => {
+                crate::live::leave_terminal();
+                crate::shell::leave_terminal();
+                std::process::exit(INTERRUPTED);
+            }
+            None => self.request(),
+        }
+    }
+
     /// Takes signals from now on; before, they end the process as usual. Where that is not possible they still do.
     pub(crate) fn listen(&self) {
         if self.listening.swap(true, Ordering::Relaxed) {
@@ -37,10 +87,9 @@ impl Interrupt {
                 let _ = ready.send(());
                 loop {
                     tokio::select! {
-                        _ = interrupted.recv() => {}
-                        _ = terminated.recv() => {}
+                        _ = interrupted.recv() => interrupt.request(),
+                        _ = terminated.recv() => interrupt.terminate(),
                     }
-                    interrupt.request();
                 }
             })
         });
@@ -51,7 +100,7 @@ impl Interrupt {
 
     /// Asks for the end; whoever asks twice does not want to wait.
     pub(crate) fn request(&self) {
-        if self.is_second(system_monotonic_ns()) {
+        if self.is_second(system_monotonic_ns()) && !self.is_of_shell() {
             crate::live::leave_terminal();
             eprintln!("aborted");
             std::process::exit(INTERRUPTED);
@@ -87,5 +136,19 @@ mod tests {
         assert!(interrupt.is_requested());
         assert!(!interrupt.is_second(SAME_NS / 2));
         assert!(interrupt.is_second(SAME_NS + 1), "counted from the first");
+    }
+
+    #[test]
+    fn each_statement_of_a_shell_is_interrupted_by_itself() {
+        let interrupt = Interrupt::of_shell();
+        interrupt.begin_statement();
+        interrupt.request();
+        assert!(interrupt.is_requested() && interrupt.is_first_look() && !interrupt.is_first_look());
+        interrupt.end_statement();
+        interrupt.begin_statement();
+        assert!(!interrupt.is_requested());
+        assert!(interrupt.is_first_look());
+        interrupt.terminate();
+        assert!(interrupt.is_requested() && interrupt.is_terminated(), "the job is ended, and then the shell");
     }
 }

@@ -4,8 +4,9 @@
 //! 2. [`prepare`] makes every statement into a step before the first job runs, so that a wrong one is told at once.
 //! 3. [`run`] carries the steps out: rows go to standard output in one of the forms of [`run::form`], or into the live table
 //!    of [`live`]; everything else goes to standard error.
-//! 4. [`cluster`] has the processes of a cluster, and hands jobs to one.
-//! 5. [`failure`] says how a command has ended, in words and as an exit code.
+//! 4. [`shell`] does both statement by statement, as they are typed.
+//! 5. [`cluster`] has the processes of a cluster, and hands jobs to one.
+//! 6. [`failure`] says how a command has ended, in words and as an exit code.
 //!
 //! It knows nothing of plans, operators or tasks beyond what [`rheos`] tells of them.
 
@@ -26,6 +27,7 @@ mod progress;
 mod run;
 mod script;
 mod settings;
+mod shell;
 mod torture;
 mod variables;
 mod waiting;
@@ -64,6 +66,7 @@ const PLANNER_STACK_BYTES: usize = 512 << 20;
 fn carry_out(cli: &Cli) -> ExitCode {
     let outcome = match &cli.command {
         Command::Run(args) => run::run(args),
+        Command::Sql(args) => shell::sql(args),
         Command::Coordinator(args) => cluster::coordinator(args),
         Command::Worker(args) => cluster::worker(args),
         Command::Cluster(args) => cluster::cluster(args),

@@ -1,5 +1,7 @@
 //! Scripts made into steps: everything that can be wrong with a statement is found before the first job runs.
 
+use std::io::{self, IsTerminal};
+
 use rheos::{Job, Parsed, Prepared, ResultInfo, Session, SqlError, Statement};
 
 use crate::args::OutputKind;
@@ -43,17 +45,32 @@ pub(crate) struct Display {
     pub(crate) terminal: bool,
 }
 
+impl Display {
+    /// The form that was asked for, or else the table on a terminal and changes elsewhere.
+    pub(crate) fn of(asked: Option<OutputKind>) -> Display {
+        let terminal = io::stdout().is_terminal();
+        let default = if terminal { OutputKind::Table } else { OutputKind::Changelog };
+        Display { output: asked.unwrap_or(default), terminal }
+    }
+}
+
 /// A session with the settings of the command, and its scripts parsed: all of them, before any statement is looked at.
 #[allow(clippy::type_complexity)] // a session and what it is to do
 pub(crate) fn begin<'a>(scripts: &'a [Script], settings: &Settings) -> Result<(Session, Vec<(&'a Script, Parsed)>), Failure> {
     let mut session = Session::new();
     settings.apply(&mut session, None)?;
+    let statements = parse(&session, scripts)?;
+    Ok((session, statements))
+}
+
+/// The statements of all scripts, each with the script that it is of.
+pub(crate) fn parse<'a>(session: &Session, scripts: &'a [Script]) -> Result<Vec<(&'a Script, Parsed)>, Failure> {
     let mut statements = Vec::new();
     for script in scripts {
         let parsed = session.parse(script.text()).map_err(|e| script.wrong(&e))?;
         statements.extend(parsed.into_iter().map(|p| (script, p)));
     }
-    Ok((session, statements))
+    Ok(statements)
 }
 
 /// Prepares all statements, in order: what is left to do, each with the number of its statement. Notes go to standard error.

@@ -92,7 +92,9 @@ impl Rates {
         if seconds <= 0.0 {
             return (0.0, 0.0);
         }
-        ((progress.rows_in - rows_in) as f64 / seconds, (progress.rows_out - rows_out) as f64 / seconds)
+        // Tasks that have gone, and those of a job that has restarted, take their counts with them.
+        let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds;
+        (rate(progress.rows_in, rows_in), rate(progress.rows_out, rows_out))
     }
 }
 
@@ -183,5 +185,6 @@ pub(crate) mod tests {
             rates.update(&at(0), second * 1_000_000_000);
         }
         assert_eq!(rates.update(&at(500), 11_000_000_000), (100.0, 0.0));
+        assert_eq!(rates.update(&at(0), 12_000_000_000), (0.0, 0.0), "the tasks have gone");
     }
 }

@@ -19,13 +19,28 @@ pub(crate) struct Script {
 impl Script {
     /// All scripts of a command line: the files, then what `-e` gave.
     pub(crate) fn read_all(args: &ScriptArgs) -> Result<Vec<Script>, Failure> {
+        let files = args.files.iter().map(|path| Script::read(path, &args.variables));
+        let executes = args.execute.iter().map(|sql| Script::given("-e", sql.clone(), &args.variables));
+        files.chain(executes).collect()
+    }
+
+    /// The script of a file; '-' is standard input.
+    pub(crate) fn read(path: &Path, variables: &[(String, String)]) -> Result<Script, Failure> {
+        Script::given(&label(path), read(path)?, variables)
+    }
+
+    /// A text with variables, which have their values here or in the environment.
+    pub(crate) fn given(label: &str, text: String, variables: &[(String, String)]) -> Result<Script, Failure> {
         let value_of = |name: &str| {
-            let given = args.variables.iter().rev().find(|(n, _)| n == name);
+            let given = variables.iter().rev().find(|(n, _)| n == name);
             given.map(|(_, value)| value.clone()).or_else(|| std::env::var(name).ok())
         };
-        let files = args.files.iter().map(|path| Script::new(label(path), read(path)?, value_of));
-        let executes = args.execute.iter().map(|sql| Script::new("-e".into(), sql.clone(), value_of));
-        files.chain(executes).collect()
+        Script::new(label.into(), text, value_of)
+    }
+
+    /// A text in which nothing is replaced.
+    pub(crate) fn plain(label: String, text: String) -> Script {
+        Script { label, text }
     }
 
     fn new(label: String, text: String, value_of: impl Fn(&str) -> Option<String>) -> Result<Script, Failure> {

@@ -24,7 +24,8 @@ use crate::snapshots;
 use crate::start::StartOptions;
 use crate::{ChangelogMode, Error, Result, Schema};
 
-/// Names and settings of one user's work.
+/// Names and settings of one user's work. A copy goes on from where it was made, by itself.
+#[derive(Clone)]
 pub struct Session {
     registry: Registry,
     catalog: Catalog,
@@ -305,7 +306,11 @@ impl Session {
         self.settings.iter().filter(|(key, _)| key.starts_with("s3.")).map(|(k, v)| (k.to_string(), v.to_string())).collect()
     }
 
-    fn binder(&self) -> Binder<'_> {
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    pub(crate) fn binder(&self) -> Binder<'_> {
         Binder::new(&self.catalog, &self.registry)
     }
 

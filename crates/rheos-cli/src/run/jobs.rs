@@ -10,11 +10,11 @@ use crate::args::SnapshotArgs;
 use crate::interrupt::Interrupt;
 
 /// What jobs have in common, and how many there were.
-pub(super) struct Jobs<'a> {
-    pub(super) args: &'a SnapshotArgs,
+pub(crate) struct Jobs<'a> {
+    pub(crate) args: &'a SnapshotArgs,
     /// Whether a torture has started this process and wants to be told how it goes.
-    pub(super) is_tortured: bool,
-    pub(super) started: usize,
+    pub(crate) is_tortured: bool,
+    pub(crate) started: usize,
 }
 
 impl Jobs<'_> {
@@ -66,12 +66,13 @@ impl Stop<'_> {
             return false;
         }
         if self.interrupt.is_first_look() {
+            let again = if self.interrupt.is_of_shell() { "" } else { " (once more to abort)" };
             match self.with_savepoint.then(|| running.stop_with_savepoint()) {
                 None => {
-                    tell("the job is ended (once more to abort)");
+                    tell(&format!("the job is ended{again}"));
                     running.cancel();
                 }
-                Some(Ok(())) => tell("a savepoint is taken (once more to abort)"),
+                Some(Ok(())) => tell(&format!("a savepoint is taken{again}")),
                 Some(Err(error)) => {
                     tell(&format!("no savepoint can be taken: {error}"));
                     running.cancel();

@@ -5,9 +5,10 @@ mod insert;
 pub(crate) mod jobs;
 pub(crate) mod query;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
+use std::path::Path;
 
-use rheos::Session;
+use rheos::{Parsed, Session};
 
 use self::form::Form;
 use self::jobs::Jobs;
@@ -25,53 +26,81 @@ use crate::settings::Settings;
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let scripts = Script::read_all(&args.script)?;
     let settings = Settings::collect(&args.script)?.with_snapshots(&args.snapshots);
-    let terminal = io::stdout().is_terminal();
-    let default = if terminal { OutputKind::Table } else { OutputKind::Changelog };
-    let display = Display { output: args.output.unwrap_or(default), terminal };
+    let display = Display::of(args.output);
     let (mut session, statements) = prepare::begin(&scripts, &settings)?;
     if let Some(folder) = &args.sink_to {
         session.redirect_sinks(folder);
     }
     let steps = prepare::steps(&mut session, &statements, &settings, display)?;
-
-    let target = args.target.as_ref().map(|target| Target::new(Some(target), args.token_file.as_deref())).transpose()?;
-    let interrupt = Interrupt::default();
-    let mut jobs = Jobs { args: &args.snapshots, is_tortured: args.sink_to.is_some(), started: 0 };
-    let mut shown = 0;
-    for (i, step) in steps {
-        let step = match step {
-            Step::Later => {
-                let (script, parsed) = &statements[i];
-                let wrong = |e| script.wrong(&prepare::at_statement(e, parsed));
-                let Some(step) = prepare::step(&mut session, parsed, &settings, display, &wrong)? else { continue };
-                step
-            }
-            step => step,
-        };
-        if !matches!(step, Step::Insert(_)) {
-            if shown > 0 && display.output != OutputKind::Changelog && display.output != OutputKind::Json {
-                write_out("\n")?;
-            }
-            shown += 1;
-        }
-        match (&target, step) {
-            (Some(target), Step::Insert(_)) => {
-                interrupt.listen();
-                target.insert(&submission(&statements, i, &settings, args.sink_to.as_deref()), &interrupt)?;
-            }
-            (Some(target), Step::Query { info, form, .. }) => {
-                interrupt.listen();
-                // There is no live table of a job that runs elsewhere.
-                let form = form.map_or_else(|| Form::new(OutputKind::Changelog, &info).map_err(Failure::Job), Ok)?;
-                target.query(&submission(&statements, i, &settings, None), form, &interrupt)?;
-            }
-            (_, step) => carry_out(&session, step, display, &mut jobs, &interrupt)?,
-        }
+    let jobs = Jobs { args: &args.snapshots, is_tortured: args.sink_to.is_some(), started: 0 };
+    Run {
+        settings: &settings,
+        display,
+        jobs,
+        interrupt: Interrupt::default(),
+        target: args.target.as_ref().map(|target| Target::new(Some(target), args.token_file.as_deref())).transpose()?,
+        sink_to: args.sink_to.as_deref(),
     }
-    Ok(())
+    .carry_out_all(&mut session, &statements, steps)
 }
 
-fn carry_out(session: &Session, step: Step, display: Display, jobs: &mut Jobs, interrupt: &Interrupt) -> Result<(), Failure> {
+/// A script that is carried out.
+pub(crate) struct Run<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) display: Display,
+    pub(crate) jobs: Jobs<'a>,
+    pub(crate) interrupt: Interrupt,
+    /// The cluster that runs the jobs; `None` is this process.
+    pub(crate) target: Option<Target>,
+    /// Where all rows go, whatever the SQL says.
+    pub(crate) sink_to: Option<&'a Path>,
+}
+
+impl Run<'_> {
+    /// Carries out what is left to do of the statements.
+    pub(crate) fn carry_out_all(
+        &mut self,
+        session: &mut Session,
+        statements: &[(&Script, Parsed)],
+        steps: Vec<(usize, Step)>,
+    ) -> Result<(), Failure> {
+        let mut shown = 0;
+        for (i, step) in steps {
+            let step = match step {
+                Step::Later => {
+                    let (script, parsed) = &statements[i];
+                    let wrong = |e| script.wrong(&prepare::at_statement(e, parsed));
+                    let Some(step) = prepare::step(session, parsed, self.settings, self.display, &wrong)? else { continue };
+                    step
+                }
+                step => step,
+            };
+            if !matches!(step, Step::Insert(_)) {
+                if shown > 0 && self.display.output != OutputKind::Changelog && self.display.output != OutputKind::Json {
+                    write_out("\n")?;
+                }
+                shown += 1;
+            }
+            match (&self.target, step) {
+                (Some(target), Step::Insert(_)) => {
+                    self.interrupt.listen();
+                    target.insert(&submission(statements, i, self.settings, self.sink_to), &self.interrupt)?;
+                }
+                (Some(target), Step::Query { info, form, .. }) => {
+                    self.interrupt.listen();
+                    // There is no live table of a job that runs elsewhere.
+                    let form = form.map_or_else(|| Form::new(OutputKind::Changelog, &info).map_err(Failure::Job), Ok)?;
+                    target.query(&submission(statements, i, self.settings, None), form, &self.interrupt)?;
+                }
+                (_, step) => carry_out(session, step, self.display, &mut self.jobs, &self.interrupt)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Carries one step out in this process.
+pub(crate) fn carry_out(session: &Session, step: Step, display: Display, jobs: &mut Jobs, interrupt: &Interrupt) -> Result<(), Failure> {
     match step {
         Step::Text(text) => write_out(&format!("{}\n", text.trim_end())),
         Step::Table { header, rows } if display.output == OutputKind::Table => write_out(&format!("{}\n", table(&header, &rows))),

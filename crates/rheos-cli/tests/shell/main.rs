@@ -1,0 +1,5 @@
+//! `rheos sql` as a user has it: on a terminal, and on a pipe.
+
+mod pipe;
+mod terminal;
+mod typed;
