@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, BooleanArray, Int64Array, UInt64Array, new_empty_array};
+use arrow::array::{ArrayRef, AsArray, BooleanArray, Int64Array, Int64Builder, ListBuilder, UInt64Array, new_empty_array};
 use arrow::datatypes::{DataType, Int64Type, SchemaRef, UInt64Type};
 use rheos_core::batch::{Batch, ColumnBatch};
 use rheos_core::collector::Collector;
@@ -53,9 +53,13 @@ pub(super) struct InTime {
     /// Whether something counts all rows of a partition, so that a row may not come behind the watermark.
     counts_all: bool,
     /// Partitions by when they are to be forgotten, unless rows came meanwhile.
-    expiring: BTreeMap<TimestampMs, Vec<(Slot, u32)>>,
+    expiring: BTreeMap<TimestampMs, Vec<Slot>>,
     /// By partition slot, between calls all [`NO_ROW`]: its position in the work at hand.
     position_of: Vec<u32>,
+    /// By row slot, between calls all [`NO_ROW`]: its position among the rows that are read.
+    row_positions: Vec<u32>,
+    /// Rows with their values that did not fit the collector.
+    ready: Option<ColumnBatch>,
     watermark: TimestampMs,
     key_group_count: u32,
     metrics: Arc<OperatorMetrics>,
@@ -66,10 +70,9 @@ struct Partitions {
     frames: Frames,
     /// Rows up to this time are late.
     last_ms: Vec<i64>,
-    /// When it is to be forgotten.
-    expires_ms: Vec<i64>,
-    /// How many partitions the slot has had before.
-    lives: Vec<u32>,
+    /// When it was and is to be forgotten, ascending: it is at the last of these times, and nothing is in time that is not later than
+    /// one of them that has passed.
+    expiries: Vec<Vec<i64>>,
     /// The rows put out that are still needed, in order; while work is planned, those that come out too.
     kept: Vec<VecDeque<Member>>,
     /// For each partition and frame the first row of `kept` that is counted.
@@ -85,26 +88,33 @@ impl Partitions {
 
 impl SlotColumns for Partitions {
     fn types(&self) -> Vec<DataType> {
-        [DataType::Int64, DataType::Int64].into_iter().chain(self.frames.types()).collect()
+        [DataType::Int64, DataType::new_list(DataType::Int64, true)].into_iter().chain(self.frames.types()).collect()
     }
 
     fn grow(&mut self, bound: usize) {
         self.frames.grow(bound);
         self.last_ms.resize(bound, i64::MIN);
-        self.expires_ms.resize(bound, i64::MIN);
-        self.lives.resize(bound, 0);
+        self.expiries.resize(bound, Vec::new());
         self.kept.resize_with(bound, VecDeque::new);
         self.starts.resize(bound * self.frames.len(), 0);
     }
 
     fn save(&self, slots: &[Slot]) -> Result<Vec<ArrayRef>> {
-        let of = |times: &[i64]| Arc::new(Int64Array::from_iter_values(slots.iter().map(|s| times[*s as usize]))) as ArrayRef;
-        Ok([of(&self.last_ms), of(&self.expires_ms)].into_iter().chain(self.frames.save(slots)?).collect())
+        let last = Arc::new(Int64Array::from_iter_values(slots.iter().map(|s| self.last_ms[*s as usize])));
+        let mut expiries = ListBuilder::new(Int64Builder::new());
+        for slot in slots {
+            expiries.values().append_slice(&self.expiries[*slot as usize]);
+            expiries.append(true);
+        }
+        let columns: [ArrayRef; 2] = [last, Arc::new(expiries.finish())];
+        Ok(columns.into_iter().chain(self.frames.save(slots)?).collect())
     }
 
     fn load(&mut self, slots: &[Slot], columns: &[ArrayRef]) -> Result<()> {
-        for (times, column) in [&mut self.last_ms, &mut self.expires_ms].into_iter().zip(columns) {
-            slots.iter().zip(column.as_primitive::<Int64Type>().values()).for_each(|(s, time)| times[*s as usize] = *time);
+        let (last, expiries) = (columns[0].as_primitive::<Int64Type>(), columns[1].as_list::<i32>());
+        for (i, slot) in slots.iter().enumerate() {
+            self.last_ms[*slot as usize] = last.value(i);
+            self.expiries[*slot as usize] = expiries.value(i).as_primitive::<Int64Type>().values().to_vec();
         }
         self.frames.load(slots, &columns[2..])
     }
@@ -113,8 +123,7 @@ impl SlotColumns for Partitions {
         self.frames.clear(slots);
         for slot in slots {
             self.last_ms[*slot as usize] = i64::MIN;
-            self.expires_ms[*slot as usize] = i64::MIN;
-            self.lives[*slot as usize] = self.lives[*slot as usize].wrapping_add(1);
+            self.expiries[*slot as usize] = Vec::new();
             self.kept[*slot as usize].clear();
             self.starts_of(*slot).fill(0);
         }
@@ -128,8 +137,8 @@ impl InTime {
         let key_types: Vec<DataType> = spec.partition.iter().map(|k| types[*k].clone()).collect();
         let frames = Frames::new(&spec.calls)?;
         let read = frames.columns_read();
-        let partitions =
-            Partitions { frames, last_ms: Vec::new(), expires_ms: Vec::new(), lives: Vec::new(), kept: Vec::new(), starts: Vec::new() };
+        check(&spec)?;
+        let partitions = Partitions { frames, last_ms: Vec::new(), expiries: Vec::new(), kept: Vec::new(), starts: Vec::new() };
         let reach_ms = |call: &OverCall| match call {
             OverCall::Aggregate { frame: Frame::Range { preceding_ms }, .. } => *preceding_ms,
             _ => None,
@@ -156,6 +165,8 @@ impl InTime {
             waiting: BTreeMap::new(),
             expiring: BTreeMap::new(),
             position_of: Vec::new(),
+            row_positions: Vec::new(),
+            ready: None,
             watermark: MIN_WATERMARK,
             key_group_count: 1,
             metrics: Arc::default(),
@@ -198,23 +209,28 @@ impl InTime {
             && let Some(entry) = self.waiting.first_entry().filter(|e| *e.key() <= self.watermark)
         {
             let time = *entry.key();
-            let mut rows = entry.remove();
-            if let Some(order) = &self.order {
-                let keys = order.keys(&self.rows.gather_all(&rows)?)?;
-                let mut positions: Vec<usize> = (0..rows.len()).collect();
-                positions.sort_by(|a, b| keys.get(*a).cmp(keys.get(*b)));
-                rows = positions.into_iter().map(|i| rows[i]).collect();
-            }
-            due.extend(rows.into_iter().map(|row| (time, row)));
+            let rows = entry.remove();
+            due.extend(self.in_order(rows)?.into_iter().map(|row| (time, row)));
         }
         Ok(due)
     }
 
-    /// Puts out rows that are due.
-    fn put_out(&mut self, due: &[Member], out: &mut Collector) -> Result<()> {
+    /// Rows, given by time and then by arrival, in the order that was asked for.
+    fn in_order(&mut self, rows: Vec<u32>) -> Result<Vec<u32>> {
+        let Some(order) = &self.order else { return Ok(rows) };
+        let keys = order.keys(&self.rows.gather_all(&rows)?)?;
+        let mut positions: Vec<usize> = (0..rows.len()).collect();
+        positions.sort_by(|a, b| keys.get(*a).cmp(keys.get(*b)));
+        Ok(positions.into_iter().map(|i| rows[i]).collect())
+    }
+
+    /// The rows that are due, with their values.
+    fn values_of(&mut self, due: &[Member]) -> Result<ColumnBatch> {
         self.position_of.resize(self.partitions.index().slot_bound(), NO_ROW);
         let mut touched: Vec<Slot> = Vec::new();
         let mut done: Vec<usize> = Vec::new();
+        // By due row: its partition's position, and its own among the partition's.
+        let mut places: Vec<(u32, usize)> = Vec::with_capacity(due.len());
         let values = &mut self.partitions.values;
         for (time, row) in due {
             let slot = self.partition_of[*row as usize];
@@ -223,6 +239,8 @@ impl InTime {
                 touched.push(slot);
                 done.push(values.kept[slot as usize].len());
             }
+            let position = self.position_of[slot as usize];
+            places.push((position, values.kept[slot as usize].len() - done[position as usize]));
             values.kept[slot as usize].push_back((*time, *row));
             let last = &mut values.last_ms[slot as usize];
             *last = (*last).max(*time);
@@ -245,20 +263,26 @@ impl InTime {
         }
         let work = frames.plan(&mut sequences);
         drop(sequences);
-        let (results, new_rows) = execute(frames, work, &mut self.rows, &self.read)?;
+        let results = execute(frames, work, &mut self.rows, &self.read, &mut self.row_positions)?;
         for (i, slot) in touched.iter().enumerate() {
             self.partitions.values.starts_of(*slot).copy_from_slice(&starts[i * width..][..width]);
         }
 
         // From the order of partitions to that of time.
-        let mut position = vec![0u32; self.rows.slot_bound()];
-        new_rows.iter().enumerate().for_each(|(i, row)| position[*row as usize] = i as u32);
-        let order: Vec<u32> = due.iter().map(|(_, row)| position[*row as usize]).collect();
+        let kept = &self.partitions.values.kept;
+        let mut first = 0;
+        let mut firsts = Vec::with_capacity(touched.len());
+        for (slot, done) in touched.iter().zip(&done) {
+            firsts.push(first);
+            first += kept[*slot as usize].len() - done;
+        }
+        let order: Vec<u32> = places.iter().map(|(partition, nth)| (firsts[*partition as usize] + nth) as u32).collect();
         let mut columns = self.rows.gather_all(&due.iter().map(|(_, row)| *row).collect::<Vec<_>>())?;
         columns.extend(take_rows(&results, &order)?);
-        out.emit(ColumnBatch::inserts(records(&self.output, columns, due.len())?));
+        let batch = ColumnBatch::inserts(records(&self.output, columns, due.len())?);
         touched.iter().for_each(|slot| self.trim(*slot));
-        self.rows.settle()
+        self.rows.settle()?;
+        Ok(batch)
     }
 
     /// Gives up the rows of a partition that nothing looks at any more.
@@ -277,16 +301,14 @@ impl InTime {
         let mut gone: Vec<Slot> = Vec::new();
         while let Some(entry) = self.expiring.first_entry().filter(|e| *e.key() <= self.watermark) {
             let at = *entry.key();
-            for (slot, life) in entry.remove() {
-                // The slot may be another partition's by now.
-                if self.partitions.values.lives[slot as usize] != life {
-                    continue;
-                }
+            for slot in entry.remove() {
                 self.partitions.touch(&[slot]);
                 let values = &mut self.partitions.values;
                 let last = &mut values.last_ms[slot as usize];
                 *last = (*last).max(at);
-                if values.expires_ms[slot as usize] <= at {
+                let expiries = &mut values.expiries[slot as usize];
+                expiries.retain(|expiry| *expiry > at);
+                if expiries.is_empty() {
                     gone.push(slot);
                 }
             }
@@ -294,8 +316,7 @@ impl InTime {
         if gone.is_empty() {
             return Ok(());
         }
-        let waiting: HashSet<Slot> = self.waiting.values().flatten().map(|row| self.partition_of[*row as usize]).collect();
-        gone.retain(|slot| !waiting.contains(slot));
+        // None of their rows wait: a row moves the time of its partition to after its own.
         for slot in &gone {
             let kept = std::mem::take(&mut self.partitions.values.kept[*slot as usize]);
             kept.into_iter().for_each(|(_, row)| self.rows.remove(row));
@@ -310,10 +331,24 @@ impl InTime {
     }
 }
 
-/// Computes the values of the new rows; returns them with the rows that they are of.
-fn execute(frames: &mut Frames, mut work: Work, store: &mut RowStore, read: &[usize]) -> Result<(Vec<ArrayRef>, Vec<u32>)> {
-    let new_rows = work.new_rows.clone();
-    let mut position = vec![NO_ROW; store.slot_bound()];
+/// Whether what is asked for can be known once the watermark has passed a row.
+fn check(spec: &OverSpec) -> Result<()> {
+    let by_place = |call: &OverCall| match call {
+        OverCall::Aggregate { frame, .. } => matches!(frame, Frame::Range { .. }),
+        call => matches!(call, OverCall::Rank | OverCall::DenseRank),
+    };
+    if spec.calls.iter().any(|call| matches!(call, OverCall::Offset { rows_before, .. } if *rows_before < 0)) {
+        return Err(Error::bug("LEAD over event time, where later rows are not known: it needs an order that is updated"));
+    }
+    if spec.order.len() > 1 && spec.calls.iter().any(by_place) {
+        return Err(Error::bug("peers of more than event time: they need an order that is updated"));
+    }
+    Ok(())
+}
+
+/// Computes the values of the new rows. `position` is by row slot, all [`NO_ROW`] before and after.
+fn execute(frames: &mut Frames, mut work: Work, store: &mut RowStore, read: &[usize], position: &mut Vec<u32>) -> Result<Vec<ArrayRef>> {
+    position.resize(store.slot_bound(), NO_ROW);
     let mut needed = Vec::new();
     work.renumber(|row| {
         let at = &mut position[row as usize];
@@ -323,8 +358,9 @@ fn execute(frames: &mut Frames, mut work: Work, store: &mut RowStore, read: &[us
         }
         *at
     });
+    needed.iter().for_each(|row| position[*row as usize] = NO_ROW);
     let columns = sparse(store, read, &needed)?;
-    Ok((frames.execute(work, &columns)?, new_rows))
+    frames.execute(work, &columns)
 }
 
 /// All columns of a store by position, of which only those in `read` have the rows; the others are empty.
@@ -370,8 +406,9 @@ impl Operator for InTime {
             }
         }
         // A partition of which only late rows came is no partition.
-        if taken.len() < slots.len() {
-            unused.extend(new_rows.iter().map(|row| slots[*row as usize]).filter(|slot| !taken_slots.contains(slot)));
+        if taken.len() < slots.len() && !new_rows.is_empty() {
+            let used: HashSet<Slot> = taken_slots.iter().copied().collect();
+            unused.extend(new_rows.iter().map(|row| slots[*row as usize]).filter(|slot| !used.contains(slot)));
             self.partitions.remove(&unused);
         }
         let arrivals = self.next_arrival..;
@@ -381,11 +418,10 @@ impl Operator for InTime {
             self.waiting.entry(time).or_default().push(row);
             if let Some(reach_ms) = self.reach_ms {
                 let (least, at) = Self::expiry(time, reach_ms);
-                let Partitions { expires_ms, lives, .. } = &mut self.partitions.values;
-                let expires = &mut expires_ms[slot as usize];
-                if *expires < least {
-                    *expires = at;
-                    self.expiring.entry(at).or_default().push((slot, lives[slot as usize]));
+                let expiries = &mut self.partitions.values.expiries[slot as usize];
+                if expiries.last().is_none_or(|last| *last < least) {
+                    expiries.push(at);
+                    self.expiring.entry(at).or_default().push(slot);
                 }
             }
         }
@@ -405,13 +441,20 @@ impl Operator for InTime {
             if out.is_full() {
                 return Ok(Progress::More);
             }
+            // Rows of one time come together, however many they are.
+            if let Some(ready) = self.ready.take() {
+                let fits = out.room().min(ready.num_rows());
+                self.ready = (fits < ready.num_rows()).then(|| ready.slice(fits, ready.num_rows() - fits));
+                out.emit(ready.slice(0, fits));
+                continue;
+            }
             let due = self.due(out.room())?;
             if due.is_empty() {
                 self.expire()?;
                 self.report();
                 return Ok(Progress::Done);
             }
-            self.put_out(&due, out)?;
+            self.ready = Some(self.values_of(&due)?);
         }
     }
 
@@ -459,16 +502,18 @@ impl InTime {
             self.waiting.entry(time).or_default().push(row);
         }
         out.sort_unstable();
-        for (time, _, row) in &out {
+        let (times, rows): (Vec<TimestampMs>, Vec<u32>) = out.into_iter().map(|(time, _, row)| (time, row)).unzip();
+        // The order begins with the time, so it is within a time that rows move.
+        let all = self.in_order(rows)?;
+        for (time, row) in times.into_iter().zip(&all) {
             let slot = self.partition_of[*row as usize];
-            self.partitions.values.kept[slot as usize].push_back((*time, *row));
+            self.partitions.values.kept[slot as usize].push_back((time, *row));
         }
         // Bounded frames are counted anew from the rows that they are over.
-        let all: Vec<u32> = out.iter().map(|(.., row)| *row).collect();
         let mut position = vec![NO_ROW; self.rows.slot_bound()];
         all.iter().enumerate().for_each(|(i, row)| position[*row as usize] = i as u32);
         let columns = sparse(&mut self.rows, &self.read, &all)?;
-        let Partitions { frames, kept, starts, expires_ms, lives, .. } = &mut self.partitions.values;
+        let Partitions { frames, kept, starts, expiries, .. } = &mut self.partitions.values;
         let numbered: Vec<(Slot, VecDeque<Member>)> = (0..kept.len())
             .filter(|slot| !kept[*slot].is_empty())
             .map(|slot| (slot as Slot, kept[slot].iter().map(|(time, row)| (*time, position[*row as usize])).collect()))
@@ -477,8 +522,8 @@ impl InTime {
             let mine = &mut starts[*slot as usize * frames.len()..][..frames.len()];
             frames.refill(&mut [Sequence { slot: *slot, rows, done: rows.len(), starts: mine }], &columns)?;
         }
-        for (slot, at) in expires_ms.iter().enumerate().filter(|(_, at)| **at > i64::MIN) {
-            self.expiring.entry(*at).or_default().push((slot as Slot, lives[slot]));
+        for (slot, at) in expiries.iter().enumerate().flat_map(|(slot, all)| all.iter().map(move |at| (slot, at))) {
+            self.expiring.entry(*at).or_default().push(slot as Slot);
         }
         self.rows.settle()
     }
