@@ -20,6 +20,18 @@ pub(crate) enum Change {
         /// Its name.
         name: String,
     },
+    /// A function has this statement.
+    Define {
+        /// Its name, in upper case.
+        name: String,
+        /// Its statement, without semicolon.
+        text: String,
+    },
+    /// A function is gone.
+    Undefine {
+        /// Its name, in upper case.
+        name: String,
+    },
     /// A setting has this statement.
     Set {
         /// Its key.
@@ -40,6 +52,12 @@ impl Change {
     pub(crate) fn of(parsed: &Parsed, has_relation: impl Fn(&str) -> bool, settings: &Settings) -> Option<Change> {
         let name = relation_of(&parsed.statement);
         match &parsed.statement {
+            // It would be filled anew each time that the file is loaded.
+            Statement::CreateTable(create) if create.query.is_some() => None,
+            Statement::CreateFunction(create) if !is_temporary(&parsed.text) => {
+                Some(Change::Define { name: create.name.value.to_uppercase(), text: parsed.text.clone() })
+            }
+            Statement::DropFunction { name, .. } => Some(Change::Undefine { name: name.value.to_uppercase() }),
             Statement::CreateTable(_) | Statement::CreateView(_) => {
                 // IF NOT EXISTS changes nothing where it exists.
                 let name = name.filter(|name| !has_relation(name) && !is_temporary(&parsed.text))?;
@@ -98,6 +116,17 @@ mod tests {
             Change::Drop { name: "v".into() },
             Change::Reset { key: None },
             Change::Reset { key: Some("pipeline.name".into()) },
+        ];
+        assert_eq!(changes(sql, &Settings::default()), expected);
+    }
+
+    #[test]
+    fn functions_are_kept_and_tables_that_a_query_fills_are_not() {
+        let sql = "CREATE FUNCTION f(x INT) RETURN x + 1; CREATE TEMPORARY FUNCTION g(x INT) RETURN x; DROP FUNCTION f; \
+            CREATE TABLE t WITH ('connector' = 'blackhole') AS SELECT 1 AS a";
+        let expected = [
+            Change::Define { name: "F".into(), text: "CREATE FUNCTION f(x INT) RETURN x + 1".into() },
+            Change::Undefine { name: "F".into() },
         ];
         assert_eq!(changes(sql, &Settings::default()), expected);
     }

@@ -9,7 +9,8 @@ use crate::shell::statements::{alone, ends_in_line_comment, pieces};
 use crate::shell::tokens::{Kind, Token, tokens};
 
 /// What a new file begins with. It is no comment of the first statement.
-const HEADER: &str = "-- Kept by 'rheos sql --catalog'. It may be edited: CREATE TABLE, CREATE VIEW and SET, each with its semicolon.\n";
+const HEADER: &str =
+    "-- Kept by 'rheos sql --catalog'. It may be edited: CREATE TABLE, CREATE VIEW, CREATE FUNCTION and SET, each with its semicolon.\n";
 
 /// The statements of a catalog file.
 #[derive(Debug)]
@@ -31,6 +32,7 @@ struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Subject {
     Relation(String),
+    Function(String),
     Setting(String),
 }
 
@@ -45,9 +47,10 @@ impl Entries {
             for parsed in session.parse(&alone(text, &range))? {
                 let subject = match (&parsed.statement, relation_of(&parsed.statement)) {
                     (Statement::CreateTable(_) | Statement::CreateView(_), Some(name)) => Subject::Relation(name),
+                    (Statement::CreateFunction(create), _) => Subject::Function(create.name.value.to_uppercase()),
                     (Statement::Set(Some((key, ..))), _) => Subject::Setting(key.clone()),
                     _ => {
-                        let mut error = SqlError::new("a catalog file has CREATE TABLE, CREATE VIEW and SET only");
+                        let mut error = SqlError::new("a catalog file has CREATE TABLE, CREATE VIEW, CREATE FUNCTION and SET only");
                         error.place = parsed.place;
                         return Err(error);
                     }
@@ -75,6 +78,8 @@ impl Entries {
                 }
             }
             Change::Drop { name } => Ok(self.without(|s| *s == Subject::Relation(name.clone()), None)),
+            Change::Define { name, text } => Ok(self.without(|s| *s == Subject::Function(name.clone()), Some(text))),
+            Change::Undefine { name } => Ok(self.without(|s| *s == Subject::Function(name.clone()), None)),
             Change::Set { key, text } => Ok(self.without(|s| *s == Subject::Setting(key.clone()), Some(text))),
             Change::Reset { key: Some(key) } => Ok(self.without(|s| *s == Subject::Setting(key.clone()), None)),
             Change::Reset { key: None } => Ok(self.without(|s| matches!(s, Subject::Setting(_)), None)),
