@@ -77,6 +77,7 @@ fn table(fields: &[Cell]) -> Table {
         connector: "datagen".into(),
         schema: columns.clone(),
         primary_key: vec![],
+        partition_keys: vec![],
         options: [("connector".to_string(), "datagen".to_string())].into(),
         projection: None,
         predicates: vec![],
