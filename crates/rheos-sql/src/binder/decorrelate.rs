@@ -60,7 +60,7 @@ pub(super) fn decorrelate(plan: Plan, enclosing: &Plan) -> SqlResult<Decorrelate
 }
 
 /// Whether a plan speaks of an enclosing query.
-pub(super) fn is_correlated(plan: &Plan) -> bool {
+pub(crate) fn is_correlated(plan: &Plan) -> bool {
     let mut found = false;
     visit(plan, &mut |expr| found |= outer_of(expr).next().is_some());
     found

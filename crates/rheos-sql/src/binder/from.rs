@@ -260,6 +260,10 @@ fn temporal_scope(at: &TableFactor, left: &Plan, left_scope: &Scope<'_>, time: &
     }
     let left_time = match ExprBinder::plain(left_scope, "FOR SYSTEM_TIME AS OF").bind(time)? {
         Expr::Column { index, .. } if left.columns.get(index).is_some_and(Column::is_row_time) => index,
+        Expr::Column { index, .. } if left.columns.get(index).is_some_and(|c| c.time.is_some()) => {
+            let error = SqlError::unsupported(time, "a lookup join (FOR SYSTEM_TIME AS OF a processing time)");
+            return Err(error.hint(Some("a join without FOR SYSTEM_TIME keeps up with changes of both sides".into())));
+        }
         _ => {
             let error = SqlError::at(time, "FOR SYSTEM_TIME AS OF takes a row time of the left side");
             return Err(error.hint(Some("a TIMESTAMP column with a WATERMARK in CREATE TABLE is one".into())));

@@ -21,6 +21,7 @@ mod window_group;
 
 use std::collections::BTreeMap;
 
+pub(crate) use decorrelate::is_correlated;
 pub(crate) use expr::arguments;
 pub(crate) use query::and_all;
 

@@ -19,6 +19,7 @@ mod windows;
 use rheos_core::registry::Registry;
 use rheos_expr::{Expr, functions};
 
+use crate::binder::is_correlated;
 use crate::error::SqlResult;
 use crate::plan::{Plan, Rel};
 
@@ -44,6 +45,10 @@ pub fn optimize(plan: Plan, registry: &Registry) -> SqlResult<Plan> {
 /// What the optimizer knows of a plan that the binder does not: which joins are bounded in time, which ranks are deduplications, and
 /// so which columns are row times and keys. The same columns, nothing pruned.
 pub(crate) fn recognise(plan: Plan, registry: &Registry) -> SqlResult<Plan> {
+    // References to an enclosing query are no columns yet that a rewrite could follow.
+    if is_correlated(&plan) {
+        return Ok(plan);
+    }
     let names = plan.names();
     let plan = filters::push_down(calcs::merge(plan), registry)?;
     let mut plan = joins::extract_keys(calcs::merge(plan))?;
