@@ -5,6 +5,7 @@ mod updating;
 
 use std::cmp::Ordering;
 
+use rheos_core::error::Result;
 use rheos_core::operator::Operator;
 use rheos_core::registry::Registry;
 use rheos_core::schema::{Field, Schema};
@@ -109,10 +110,24 @@ fn spec(partition: &[usize], order: &[SortKey], time: Option<usize>, calls: &[Ov
     }
 }
 
-fn operator(spec: &OverSpec) -> Box<dyn Operator> {
+fn made(spec: &OverSpec) -> Result<Box<dyn Operator>> {
     let mut registry = Registry::new();
     super::register(&mut registry);
-    registry.make_operator("over-aggregate", &serde_json::to_value(spec).unwrap()).unwrap()
+    registry.make_operator("over-aggregate", &serde_json::to_value(spec).unwrap())
+}
+
+fn operator(spec: &OverSpec) -> Box<dyn Operator> {
+    made(spec).unwrap()
+}
+
+#[test]
+fn what_the_order_cannot_tell_is_refused() {
+    let refused = |order: &[SortKey], time, call| made(&spec(&[KEY], order, time, &[call], false)).is_err();
+    assert!(refused(&[ascending(AT)], Some(AT), lag(V, -1, None)), "rows to come");
+    assert!(refused(&[ascending(AT), ascending(V)], Some(AT), OverCall::Rank), "peers are of one time");
+    assert!(refused(&[ascending(AT), ascending(V)], Some(AT), aggregate("SUM", Some(V), RANGE)));
+    assert!(refused(&[ascending(V)], None, aggregate("SUM", Some(V), ms_before(5))));
+    assert!(!refused(&[ascending(V)], None, lag(V, -1, None)));
 }
 
 /// How two rows stand in an order; NULL is the least value.

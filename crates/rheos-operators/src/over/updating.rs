@@ -13,7 +13,7 @@ use arrow::datatypes::SchemaRef;
 use rheos_core::batch::{Batch, ColumnBatch};
 use rheos_core::changelog::RowKind;
 use rheos_core::collector::Collector;
-use rheos_core::error::Result;
+use rheos_core::error::{Error, Result};
 use rheos_core::metrics::OperatorMetrics;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
@@ -22,7 +22,7 @@ use rheos_state::{Slot, SlotColumns};
 
 use super::frames::{Frames, Member, Sequence};
 use crate::rank::{OrderKey, RowOrder, TopRows, TopRowsSpec};
-use crate::spec::OverSpec;
+use crate::spec::{Frame, OverCall, OverSpec};
 use crate::{difference, records};
 
 const ROWS: &str = "rows";
@@ -59,6 +59,11 @@ impl Changes {
 
 impl<K: OrderKey> Updating<K> {
     pub(super) fn new(spec: OverSpec, order: RowOrder) -> Result<Self> {
+        let in_time =
+            |call: &OverCall| matches!(call, OverCall::Aggregate { frame: Frame::Range { preceding_ms: Some(ms) }, .. } if *ms > 0);
+        if spec.calls.iter().any(in_time) {
+            return Err(Error::bug("a frame of milliseconds over an order that is not event time"));
+        }
         let input = spec.input.to_arrow();
         let top = TopRowsSpec {
             input: input.clone(),

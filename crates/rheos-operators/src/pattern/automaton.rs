@@ -100,6 +100,12 @@ impl Pattern {
         run.counts[at] >= self.0[at].min && self.0[at + 1..].iter().all(|e| e.min == 0)
     }
 
+    /// Whether a run is a match that a row ends, given to which candidates it may belong: no greedy element takes the row, and a reluctant
+    /// one would rather not.
+    pub(super) fn ends(&self, run: &Run, candidates: &[usize], fits: &[bool]) -> bool {
+        self.accepts(run) && !candidates.iter().zip(fits).any(|(element, fits)| *fits && self.0[*element].greedy)
+    }
+
     /// Whether a run that is a match waits for more rows: something at its end is greedy.
     pub(super) fn wants_more(&self, run: &Run) -> bool {
         let Some(at) = run.at() else { return true };
@@ -133,11 +139,10 @@ mod tests {
             for run in &runs {
                 let candidates = pattern.candidates(run);
                 let fits: Vec<bool> = candidates.iter().map(|e| row.contains(&pattern.0[*e].variable)).collect();
-                let successors = pattern.successors(run, &candidates, &fits);
-                if successors.is_empty() && pattern.accepts(run) {
+                if pattern.ends(run, &candidates, &fits) {
                     return Some(run.counts.clone());
                 }
-                for run in successors {
+                for run in pattern.successors(run, &candidates, &fits) {
                     if pattern.accepts(&run) && !pattern.wants_more(&run) {
                         return Some(run.counts);
                     }

@@ -10,7 +10,7 @@ mod references;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
@@ -67,6 +67,9 @@ struct Match {
     waiting: BTreeMap<TimestampMs, Vec<u32>>,
     /// Partitions with runs that end with their time (WITHIN), by that time.
     timeouts: BTreeMap<TimestampMs, Vec<Slot>>,
+    /// Matches that did not fit the collector yet, and the partitions that may be tidied up once they are out.
+    found: VecDeque<(Slot, Run)>,
+    touched: Vec<Slot>,
     watermark: TimestampMs,
     key_group_count: u32,
     metrics: Arc<OperatorMetrics>,
@@ -114,6 +117,8 @@ impl Match {
             next_arrival: 0,
             waiting: BTreeMap::new(),
             timeouts: BTreeMap::new(),
+            found: VecDeque::new(),
+            touched: Vec::new(),
             watermark: MIN_WATERMARK,
             key_group_count: 1,
             metrics: Arc::default(),
@@ -255,15 +260,14 @@ impl Match {
                         None => tested.next().unwrap_or(false),
                     })
                     .collect();
-                let successors = self.pattern.successors(&run, &elements, &fits);
-                if successors.is_empty() && self.pattern.accepts(&run) {
+                if self.pattern.ends(&run, &elements, &fits) {
                     // A greedy end that the row does not belong to.
-                    partition.held.push(run);
+                    partition.hold(run);
                     continue;
                 }
-                for next in successors {
+                for next in self.pattern.successors(&run, &elements, &fits) {
                     if self.pattern.accepts(&next) && !self.pattern.wants_more(&next) {
-                        partition.held.push(next);
+                        partition.hold(next);
                     } else {
                         partition.runs.push(next);
                     }
@@ -271,14 +275,21 @@ impl Match {
             }
             let released = partition.release(&self.pattern, self.spec.after);
             matches.extend(released.into_iter().map(|run| (slot, run)));
-            if let Some(ms) = self.spec.within_ms
-                && let Some(first) = self.partitions.values.all[slot as usize].runs.first()
-            {
-                let start = self.times[self.partitions.values.all[slot as usize].rows.slot(first.start) as usize];
-                self.timeouts.entry(start.saturating_add(ms)).or_default().push(slot);
-            }
+            self.arrange_timeout(slot);
         }
         Ok(())
+    }
+
+    /// Sees to it that a partition is looked at when the watermark passes the time of its first run. One entry a partition is enough:
+    /// later runs end later.
+    fn arrange_timeout(&mut self, slot: Slot) {
+        let Some(ms) = self.spec.within_ms else { return };
+        let partition = &mut self.partitions.values.all[slot as usize];
+        if let (None, Some(first)) = (partition.timeout_ms, partition.runs.first()) {
+            let at = self.times[partition.rows.slot(first.start) as usize].saturating_add(ms);
+            partition.timeout_ms = Some(at);
+            self.timeouts.entry(at).or_default().push(slot);
+        }
     }
 
     /// Ends the runs of a partition that a row at `time` would be too late for.
@@ -292,7 +303,7 @@ impl Match {
         }
         let (over, open): (Vec<Run>, Vec<Run>) = std::mem::take(&mut partition.runs).into_iter().partition(is_over);
         partition.runs = open;
-        partition.held.extend(over.into_iter().filter(|run| self.pattern.accepts(run)));
+        over.into_iter().filter(|run| self.pattern.accepts(run)).for_each(|run| partition.hold(run));
         matches.extend(partition.release(&self.pattern, self.spec.after).into_iter().map(|run| (slot, run)));
     }
 
@@ -314,20 +325,25 @@ impl Match {
             let partition = &mut self.partitions.values.all[*slot as usize];
             if at_end {
                 let runs = std::mem::take(&mut partition.runs);
-                partition.held.extend(runs.into_iter().filter(|run| self.pattern.accepts(run)));
+                runs.into_iter().filter(|run| self.pattern.accepts(run)).for_each(|run| partition.hold(run));
                 matches.extend(partition.release(&self.pattern, self.spec.after).into_iter().map(|run| (*slot, run)));
-            } else if let (Some(ms), Some(first)) = (self.spec.within_ms, partition.runs.first()) {
-                let start = self.times[partition.rows.slot(first.start) as usize];
-                self.timeouts.entry(start.saturating_add(ms)).or_default().push(*slot);
+            } else {
+                // The slot may be another partition's than the one whose time it was.
+                partition.timeout_ms = partition.timeout_ms.filter(|at| *at > self.watermark);
+                self.arrange_timeout(*slot);
             }
         }
         self.partitions.touch(&touched);
         touched
     }
 
-    /// Puts out matches.
-    fn put_out(&mut self, matches: &[(Slot, Run)], out: &mut Collector) -> Result<()> {
-        for part in matches.chunks(out.room().max(1)) {
+    /// Puts out the matches that were found, as many as fit; then tidies up.
+    fn put_out(&mut self, out: &mut Collector) -> Result<Progress> {
+        while !self.found.is_empty() {
+            if out.is_full() {
+                return Ok(Progress::More);
+            }
+            let part: Vec<(Slot, Run)> = self.found.drain(..self.found.len().min(out.room())).collect();
             let all = &self.partitions.values.all;
             let subjects: Vec<Subject<'_>> =
                 part.iter().map(|(slot, run)| Subject { rows: &all[*slot as usize].rows, run, tested_for: None }).collect();
@@ -336,7 +352,9 @@ impl Match {
             columns.extend(self.measures.evaluate(&self.pattern, &mut self.rows, &subjects)?);
             out.emit(ColumnBatch::inserts(records(&self.output, columns, part.len())?));
         }
-        Ok(())
+        let touched = std::mem::take(&mut self.touched);
+        self.trim(touched)?;
+        Ok(if out.is_full() { Progress::More } else { Progress::Done })
     }
 
     /// Gives up the rows and partitions that nothing looks at any more.
@@ -379,9 +397,8 @@ impl Operator for Match {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
-        let env = context.env;
-        for define in self.defines.iter_mut() {
-            *define = define.take().map(|d| d.with_env(env.clone()));
+        for exprs in self.defines.iter_mut().flatten().chain([&mut self.measures]) {
+            exprs.set_env(&self.spec.config, &context.env)?;
         }
         let Some(restored) = restored else { return Ok(()) };
         self.partitions.restore(PARTITIONS, &restored)?;
@@ -431,21 +448,23 @@ impl Operator for Match {
     }
 
     fn resume(&mut self, out: &mut Collector) -> Result<Progress> {
+        let mut at_end = false;
         loop {
-            if out.is_full() {
+            if self.put_out(out)? == Progress::More {
                 return Ok(Progress::More);
             }
-            let due = self.due(out.room())?;
-            let mut matches = self.advance(&due)?;
-            if due.is_empty() {
-                let ended = self.end_runs(&mut matches);
-                self.put_out(&matches, out)?;
-                self.trim(ended)?;
+            if at_end {
                 self.report();
                 return Ok(Progress::Done);
             }
-            self.put_out(&matches, out)?;
-            self.trim(due.iter().map(|d| d.partition).collect())?;
+            let due = self.due(out.room())?;
+            let mut matches = self.advance(&due)?;
+            self.touched.extend(due.iter().map(|d| d.partition));
+            if due.is_empty() {
+                self.touched = self.end_runs(&mut matches);
+                at_end = matches.is_empty();
+            }
+            self.found.extend(matches);
         }
     }
 
@@ -501,14 +520,7 @@ impl Match {
             self.partitions.values.all[self.partition_of[row as usize] as usize].waiting += 1;
             self.waiting.entry(time).or_default().push(row);
         }
-        if let Some(ms) = self.spec.within_ms {
-            for (slot, partition) in self.partitions.values.all.iter().enumerate() {
-                if let Some(first) = partition.runs.first() {
-                    let start = self.times[partition.rows.slot(first.start) as usize];
-                    self.timeouts.entry(start.saturating_add(ms)).or_default().push(slot as Slot);
-                }
-            }
-        }
+        (0..self.partitions.values.all.len()).for_each(|slot| self.arrange_timeout(slot as Slot));
         self.rows.settle()
     }
 }

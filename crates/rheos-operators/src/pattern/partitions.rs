@@ -1,10 +1,12 @@
 //! What is kept of each partition: its rows by number, the runs that may become matches, and matches that wait.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, BinaryArray};
+use arrow::array::{ArrayRef, AsArray, LargeBinaryArray};
 use arrow::datatypes::DataType;
 use rheos_core::error::{Error, Result};
+use rheos_core::time::TimestampMs;
 use rheos_state::{Slot, SlotColumns};
 
 use super::automaton::{Pattern, Run};
@@ -17,46 +19,53 @@ pub(super) struct Partition {
     pub(super) rows: Numbered,
     /// In the order in which they began; of one beginning, those preferred first.
     pub(super) runs: Vec<Run>,
-    /// Matches that are complete, but wait for runs that began earlier.
-    pub(super) held: Vec<Run>,
+    /// Matches that are complete, but wait for runs that began earlier; in order of their beginnings, then of their completion.
+    pub(super) held: VecDeque<Run>,
     /// How many rows wait for the watermark.
     pub(super) waiting: u32,
+    /// When its runs are to be looked at for their time, where that was arranged.
+    pub(super) timeout_ms: Option<TimestampMs>,
 }
 
 impl Partition {
+    /// Keeps a run that is a match until it may come out.
+    pub(super) fn hold(&mut self, run: Run) {
+        let at = self.held.partition_point(|held| held.start <= run.start);
+        self.held.insert(at, run);
+    }
+
     /// Takes out the matches that no earlier run holds back, in order of their beginnings.
     pub(super) fn release(&mut self, pattern: &Pattern, after: AfterMatch) -> Vec<Run> {
         let mut released = Vec::new();
-        while let Some(at) = (0..self.held.len()).min_by_key(|i| self.held[*i].start)
-            && self.runs.iter().all(|run| run.start >= self.held[at].start)
+        // How many runs are gone.
+        let mut gone = 0;
+        while let Some(first) = self.held.front()
+            && self.runs.get(gone).is_none_or(|run| run.start >= first.start)
+            && let Some(found) = self.held.pop_front()
         {
-            let found = self.held.remove(at);
-            let keeps: Box<dyn Fn(&Run) -> bool> = match after {
-                AfterMatch::PastLastRow => Box::new(|run: &Run| run.start >= found.end()),
-                AfterMatch::ToNextRow => Box::new(|run: &Run| run.start > found.start),
-                AfterMatch::ToFirst(variable) | AfterMatch::ToLast(variable) => {
-                    let mut rows = pattern.rows_of(&found, Some(variable));
-                    let to = match after {
-                        AfterMatch::ToFirst(_) => rows.next().map(|r| r.start),
-                        _ => rows.last().map(|r| r.end - 1),
-                    };
-                    // Going on at the match's own first row would find it again: the next row is meant then.
-                    let to = to.unwrap_or(0).max(found.start + 1);
-                    Box::new(move |run: &Run| run.start >= to)
-                }
+            let to = match after {
+                AfterMatch::PastLastRow => found.end(),
+                AfterMatch::ToNextRow => found.start + 1,
+                AfterMatch::ToFirst(variable) => pattern.rows_of(&found, Some(variable)).next().map_or(0, |r| r.start),
+                AfterMatch::ToLast(variable) => pattern.rows_of(&found, Some(variable)).last().map_or(0, |r| r.end - 1),
             };
-            self.runs.retain(&keeps);
-            self.held.retain(&keeps);
-            drop(keeps);
+            // Going on at the match's own first row would find it again: the next row is meant then.
+            let to = to.max(found.start + 1);
+            gone += self.runs[gone..].partition_point(|run| run.start < to);
+            while self.held.front().is_some_and(|run| run.start < to) {
+                self.held.pop_front();
+            }
             released.push(found);
         }
+        self.runs.drain(..gone);
         released
     }
 
     /// Gives up the rows that nothing looks at any more, but for the last `kept_back`; returns their slots.
     pub(super) fn trim(&mut self, kept_back: u64) -> Vec<u32> {
         let next = self.rows.next();
-        let needed = self.runs.iter().chain(&self.held).map(|run| run.start).min().unwrap_or(next).saturating_sub(kept_back);
+        let earliest = self.runs.first().into_iter().chain(self.held.front()).map(|run| run.start).min();
+        let needed = earliest.unwrap_or(next).saturating_sub(kept_back);
         let gone = needed.saturating_sub(self.rows.first).min(self.rows.rows.len() as u64);
         self.rows.first += gone;
         self.rows.rows.drain(..gone as usize).collect()
@@ -78,7 +87,7 @@ pub(super) struct Partitions {
 
 impl SlotColumns for Partitions {
     fn types(&self) -> Vec<DataType> {
-        vec![DataType::Binary]
+        vec![DataType::LargeBinary]
     }
 
     fn grow(&mut self, bound: usize) {
@@ -95,11 +104,11 @@ impl SlotColumns for Partitions {
             }
             numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>()
         };
-        Ok(vec![Arc::new(BinaryArray::from_iter_values(slots.iter().map(encode)))])
+        Ok(vec![Arc::new(LargeBinaryArray::from_iter_values(slots.iter().map(encode)))])
     }
 
     fn load(&mut self, slots: &[Slot], columns: &[ArrayRef]) -> Result<()> {
-        for (slot, bytes) in slots.iter().zip(columns[0].as_binary::<i32>()) {
+        for (slot, bytes) in slots.iter().zip(columns[0].as_binary::<i64>()) {
             let bytes = bytes.unwrap_or_default();
             let mut numbers = bytes.chunks_exact(8).map(|c| c.iter().rev().fold(0u64, |n, b| n << 8 | u64::from(*b)));
             let mut next = || numbers.next().ok_or_else(|| Error::corrupt("the state of a pattern ends early"));
@@ -111,7 +120,10 @@ impl SlotColumns for Partitions {
                 for count in &mut run.counts {
                     *count = u32::try_from(next()?).map_err(|e| Error::corrupt("a count of rows of a pattern").caused_by(e))?;
                 }
-                if i < runs { &mut partition.runs } else { &mut partition.held }.push(run);
+                match i < runs {
+                    true => partition.runs.push(run),
+                    false => partition.held.push_back(run),
+                }
             }
         }
         Ok(())

@@ -107,9 +107,10 @@ impl References {
         })
     }
 
-    pub(super) fn with_env(mut self, env: Env) -> Self {
-        self.program = self.program.with_env(env);
-        self
+    /// Gives functions like NOW their clock.
+    pub(super) fn set_env(&mut self, config: &EvalConfig, env: &Env) -> Result<()> {
+        self.program = Program::compile(&self.exprs.exprs, config)?.with_env(env.clone());
+        Ok(())
     }
 
     /// Whether the expressions read nothing but the row that is tested; then the columns that they read.

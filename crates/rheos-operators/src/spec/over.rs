@@ -56,7 +56,9 @@ pub enum OverCall {
 ///
 /// With `time`, which is then the first column of the order and ascends, over an insert-only input: rows come out in the order
 /// of time, once, when the watermark has passed them; insert-only. A row is late where its partition has put out one of its
-/// time or later. Without: rows come at once, and rows whose values change are updated (-U, +U).
+/// time or later, and, if a call may look at all rows of the partition (all but aggregates over bounded frames), where the watermark has
+/// passed its time. LEAD, and peers where the order is of more than the time, are refused. Without `time`: rows come at once, and rows
+/// whose values change are updated (-U, +U).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverSpec {
     /// The columns of the input.
@@ -71,7 +73,8 @@ pub struct OverSpec {
     pub calls: Vec<OverCall>,
     /// Whether the input takes rows back.
     pub input_retracts: bool,
-    /// How long a partition that nothing comes for is kept, in milliseconds; `None`: for ever.
+    /// How long a partition that nothing comes for is kept, in milliseconds; `None`: for ever. With `time` it is not looked at: such a
+    /// partition is kept until no frame reaches it, and for ever where one is not bounded in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_ttl_ms: Option<i64>,
     /// The columns of the output.

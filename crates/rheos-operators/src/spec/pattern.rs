@@ -17,7 +17,8 @@ pub struct PatternElement {
     pub min: u32,
     /// How many at most; `None`: any number.
     pub max: Option<u32>,
-    /// Whether it takes every row that it can. Such an element never gives a row back to the next.
+    /// Whether it takes every row that it can. Such an element never gives a row back to the next. A reluctant one takes no row that
+    /// the pattern can do without.
     pub greedy: bool,
 }
 
@@ -79,9 +80,9 @@ pub enum AfterMatch {
     PastLastRow,
     /// At the row after the match's first.
     ToNextRow,
-    /// At the first row of a variable.
+    /// At the first row of a variable; at the row after the match's first where the variable has none, or that is it.
     ToFirst(usize),
-    /// At the last row of a variable.
+    /// At the last row of a variable; as above where there is none.
     ToLast(usize),
 }
 

@@ -35,7 +35,7 @@ fn run(case: &Case, seed: u64) {
     let mut input = Changelog::new(row, *retracts);
     let mut partitions: BTreeMap<Value, Vec<Row>> = BTreeMap::new();
     let mut result = Table::new();
-    for round in 0..24 {
+    for round in 0..16 {
         if round % 6 == 5 {
             over.restart(if *partitioned { 1 + (round / 6) % 3 } else { 1 });
         }
