@@ -177,12 +177,11 @@ impl TemporalJoin {
             }
             None => versions.insert(at, (time, slot)),
         }
-        // A deletion goes as well, once the watermark has passed it.
+        // Every version but the first ends the one before it; a deletion goes as well, once the watermark has passed it.
         let deletes = !RowKind::from_byte(self.right.kinds[slot as usize]).is_addition();
-        if versions.len() > 1 || deletes {
-            let later = if at == 0 && versions.len() > 1 { versions[1].0 } else { time };
-            self.superseded.entry(later).or_default().push(key);
-        }
+        let ends = versions.get(at.max(1)).map(|(later, _)| *later);
+        let ends = ends.into_iter().chain((deletes && at == 0).then_some(time));
+        ends.for_each(|time| self.superseded.entry(time).or_default().push(key));
     }
 
     /// The version of a key at a time; [`NO_ROW`] where there is none, or it was deleted.

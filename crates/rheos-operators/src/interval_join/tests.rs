@@ -107,10 +107,11 @@ impl Reference {
         let mut matched = false;
         for i in 0..self.sides[1 - side].len() {
             let other = &self.sides[1 - side][i];
-            let (left, right) = if side == 0 { (row.clone(), other.row.clone()) } else { (other.row.clone(), row.clone()) };
-            if !other.open || !self.match_up(&left, &right) {
+            let (left, right) = if side == 0 { (&row, &other.row) } else { (&other.row, &row) };
+            if !other.open || !self.match_up(left, right) {
                 continue;
             }
+            let (left, right) = (left.clone(), right.clone());
             let left_had = if side == 0 { matched } else { other.matched };
             match self.kind {
                 JoinKind::Semi if left_had => {}
