@@ -79,26 +79,4 @@ impl IdleState {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use rheos_core::env::{ManualClock, SplitMix64};
-
-    use super::*;
-
-    #[test]
-    fn a_slot_lives_from_its_last_touch() {
-        let clock = Arc::new(ManualClock::default());
-        let mut idle = IdleState::new(Some(1600)).unwrap();
-        idle.set_env(Env { clock: clock.clone(), random: Arc::new(SplitMix64::new(1)) });
-        idle.touch([1, 2]);
-        clock.set_ms(1000);
-        idle.touch([2, 3]);
-        assert_eq!(idle.next_ms(), Some(1700));
-        assert!(idle.take(1699).is_empty());
-        assert_eq!(idle.take(1700), [1]);
-        assert_eq!(idle.take(2700), [2, 3]);
-        assert_eq!(idle.next_ms(), None);
-        assert!(IdleState::new(None).is_none() && IdleState::new(Some(0)).is_none());
-    }
-}
+mod tests;

@@ -119,11 +119,12 @@ impl Side {
         Ok(slots)
     }
 
-    /// Gives up the rows of the earliest time that no partner can come for; returns them.
-    fn expire_next(&mut self, watermark: TimestampMs) -> Option<Vec<u32>> {
+    /// Gives up rows of the earliest time that no partner can come for, at most `room`; returns them.
+    fn expire_next(&mut self, watermark: TimestampMs, room: usize) -> Option<Vec<u32>> {
         let reach_ms = self.reach_ms;
-        let entry = self.by_time.first_entry().filter(|e| e.key().saturating_add(reach_ms) <= watermark)?;
-        let rows = entry.remove();
+        let mut entry = self.by_time.first_entry().filter(|e| e.key().saturating_add(reach_ms) <= watermark)?;
+        let left = entry.get().len().saturating_sub(room);
+        let rows = if left > 0 { entry.get_mut().split_off(left) } else { entry.remove() };
         for row in &rows {
             self.lists.remove(self.key_of[*row as usize], *row);
             self.rows.remove(*row);
@@ -363,7 +364,7 @@ impl Operator for IntervalJoin {
             while !out.is_full() {
                 let mut expired = Vec::new();
                 while expired.len() < out.room()
-                    && let Some(rows) = self.sides[side].expire_next(self.watermark)
+                    && let Some(rows) = self.sides[side].expire_next(self.watermark, out.room() - expired.len())
                 {
                     expired.extend(rows);
                 }

@@ -44,7 +44,7 @@ struct TemporalJoin {
     waiting_of: Vec<u32>,
     /// By key: its versions, by the time from which they are valid.
     versions: Vec<Vec<(TimestampMs, u32)>>,
-    /// By the time of a version, the keys that have earlier ones.
+    /// By the time of a version, the keys that have earlier ones, or whose version it ends.
     superseded: BTreeMap<TimestampMs, Vec<Slot>>,
     watermark: TimestampMs,
     key_group_count: u32,
@@ -177,10 +177,11 @@ impl TemporalJoin {
             }
             None => versions.insert(at, (time, slot)),
         }
-        if versions.len() > 1 {
-            let later = if at == 0 { versions[1].0 } else { time };
-            self.superseded.entry(later).or_default().push(key);
-        }
+        // Every version but the first ends the one before it; a deletion goes as well, once the watermark has passed it.
+        let deletes = !RowKind::from_byte(self.right.kinds[slot as usize]).is_addition();
+        let ends = versions.get(at.max(1)).map(|(later, _)| *later);
+        let ends = ends.into_iter().chain((deletes && at == 0).then_some(time));
+        ends.for_each(|time| self.superseded.entry(time).or_default().push(key));
     }
 
     /// The version of a key at a time; [`NO_ROW`] where there is none, or it was deleted.
@@ -197,10 +198,12 @@ impl TemporalJoin {
     fn put_out(&mut self, room: usize, out: &mut Collector) -> Result<bool> {
         let mut due: Vec<(TimestampMs, u32)> = Vec::new();
         while due.len() < room
-            && let Some(entry) = self.waiting.first_entry().filter(|e| *e.key() <= self.watermark)
+            && let Some(mut entry) = self.waiting.first_entry().filter(|e| *e.key() <= self.watermark)
         {
             let time = *entry.key();
-            due.extend(entry.remove().into_iter().map(|slot| (time, slot)));
+            let fits = room - due.len();
+            let slots = if entry.get().len() > fits { entry.get_mut().drain(..fits).collect() } else { entry.remove() };
+            due.extend(slots.into_iter().map(|slot| (time, slot)));
         }
         if due.is_empty() {
             return Ok(false);

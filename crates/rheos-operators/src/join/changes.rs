@@ -22,7 +22,7 @@ pub(super) struct Changes {
     /// The slot of each row's key; [`NO_SLOT`] where a part of the key is NULL. Such rows match nothing and are not kept:
     /// what they put out follows from themselves.
     pub(super) keys: Vec<Slot>,
-    /// The slot under which each added row is kept.
+    /// The slot under which each added row is kept, or was where it is taken back.
     pub(super) slots: Vec<u32>,
     /// The kind of what each row puts out, as [`RowKind`]'s bytes; empty where all are inserts.
     pub(super) kinds: Vec<u8>,
@@ -32,7 +32,8 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Takes a batch into the state of its side. `conditional` says whether rows of one key may have different matches.
+    /// Takes a batch into the state of its side. `conditional` says whether rows of one key may have different
+    /// matches.
     pub(super) fn admit(
         index: &mut KeyIndex,
         side: &mut Side,
@@ -112,7 +113,10 @@ impl Changes {
             }
             if key != NO_SLOT {
                 match side.take_back(key, columns, row, hashes)? {
-                    Some(left) => self.flags[row] = if left == 0 { TURNS } else { 0 },
+                    Some((slot, left)) => {
+                        self.slots[row] = slot;
+                        self.flags[row] = if left == 0 { TURNS } else { 0 };
+                    }
                     None => {
                         self.flags[row] = IGNORED;
                         metrics.bad_records.add(1);

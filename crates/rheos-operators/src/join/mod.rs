@@ -6,8 +6,8 @@
 //! ([`output`]).
 //!
 //! Where rows without a match matter (outer joins, SEMI, ANTI), they are put out and taken back as the number of their
-//! matches leaves and reaches zero. Without a condition that is the number of the other side's rows of the key; with one it
-//! is counted for each row ([`side`]).
+//! matches leaves and reaches zero. Without a condition that is the number of the other side's rows of the key; with one, and where
+//! rows are forgotten, it is counted for each row ([`side`]).
 
 mod changes;
 mod condition;
@@ -62,6 +62,8 @@ struct Join {
     sides: [Side; 2],
     /// For each side whether its rows without a match matter.
     preserved: [bool; 2],
+    /// Whether matches are counted for each row.
+    counts: bool,
     work: Option<Work>,
     key_group_count: u32,
     metrics: Arc<OperatorMetrics>,
@@ -83,13 +85,17 @@ impl Join {
         let preserved = preserved(spec.kind);
         let left = spec.left.schema.to_arrow();
         let key_types: Vec<_> = spec.left.keys.iter().map(|k| left.field(*k).data_type().clone()).collect();
-        let side = |side, i: usize| Side::new(side, condition.is_some() && preserved[i]);
+        // A match that was put out stands, though the row that made it is forgotten: the rows that are kept tell too little.
+        let forgets = spec.left.state_ttl_ms.is_some() || spec.right.state_ttl_ms.is_some();
+        let counts = condition.is_some() || (forgets && preserved.contains(&true));
+        let side = |side, i: usize| Side::new(side, counts && preserved[i]);
         Ok(Join {
             kind: spec.kind,
             output: spec.output.to_arrow(),
             keys: KeyIndex::new(&key_types)?,
             sides: [side(&spec.left, 0), side(&spec.right, 1)],
             preserved,
+            counts,
             condition,
             work: None,
             key_group_count: 1,
@@ -105,10 +111,10 @@ impl Join {
     /// Pairs the next rows of the batch at hand, about `room` of them, and returns what is to be put out.
     fn step(&mut self, work: &mut Work, room: usize) -> Result<Option<ColumnBatch>> {
         let (own, other) = (work.port, 1 - work.port);
-        let counted = self.condition.is_none();
+        let counted = !self.counts;
         let (left_only, first_row) = (self.left_only(), work.cursor.row);
         let changes = &work.changes;
-        // Without a condition the pairs of SEMI and ANTI are not needed: for a left row the number of right rows of the key
+        // Where the rows of the key tell all, the pairs of SEMI and ANTI are not needed: for a left row the number of right rows of the key
         // tells all, a right row matters only where the key's first row comes or its last one goes.
         let skip = |row: usize| changes.ignored(row) || (left_only && counted && (own == 0 || !changes.turns(row)));
         let alone = usize::from(self.preserved[own]);
@@ -177,7 +183,7 @@ impl Operator for Join {
 
     fn batch(&mut self, port: usize, batch: Batch, out: &mut Collector) -> Result<Progress> {
         let batch = batch.into_columns()?;
-        let changes = Changes::admit(&mut self.keys, &mut self.sides[port], &batch, self.condition.is_some(), &self.metrics)?;
+        let changes = Changes::admit(&mut self.keys, &mut self.sides[port], &batch, self.counts, &self.metrics)?;
         self.work = Some(Work { port, batch, changes, cursor: Cursor::default(), matches: 0 });
         self.resume(out)
     }
@@ -250,12 +256,15 @@ impl Join {
     fn put_alone(&mut self, rows: &mut Assembly, own: usize, row: usize, changes: &Changes, matches: u32) {
         let kind = changes.kind(row);
         let matched = match &mut self.sides[own].degrees {
-            Some(degrees) => {
-                if kind.is_addition() && changes.slots[row] != NO_ROW {
-                    degrees[changes.slots[row] as usize] = matches;
+            Some(degrees) => match degrees.get_mut(changes.slots[row] as usize) {
+                Some(degree) => {
+                    if kind.is_addition() {
+                        *degree = matches;
+                    }
+                    *degree > 0
                 }
-                matches > 0
-            }
+                None => matches > 0,
+            },
             None => self.sides[1 - own].lists.count(changes.keys[row]) > 0,
         };
         if matched == (self.kind == JoinKind::Semi) {

@@ -27,7 +27,7 @@ pub(super) struct Side {
     /// The columns whose hash finds a row: those that are unique, or all.
     identity: Vec<usize>,
     /// By row slot: how many rows of the other side it matches. Kept only where that cannot be told from the number of rows
-    /// of the key: with a condition, where this side's rows without a match matter.
+    /// of the key: with a condition, or where rows are forgotten, and this side's rows without a match matter.
     pub(super) degrees: Option<Vec<u32>>,
     /// Rows that are to be forgotten some time after they came.
     pub(super) idle: Option<IdleState>,
@@ -96,7 +96,8 @@ impl Side {
         let hashes = self.identity_hashes(&columns, idle.len())?;
         if let Some(index) = &mut self.index {
             let store = &self.rows;
-            for (at, row) in idle.iter().enumerate() {
+            // The latest first: of equal rows it is the one that is found at once.
+            for (at, row) in idle.iter().enumerate().rev() {
                 index.remove_slot(hashes[at], *row, |other| store.equals(other, &columns, at));
             }
         }
@@ -109,15 +110,16 @@ impl Side {
         Ok(keys)
     }
 
-    /// Removes a row that equals row `row` of `columns`; returns how many its key has left, or `None` where there was none.
-    pub(super) fn take_back(&mut self, key: u32, columns: &[ArrayRef], row: usize, hashes: &[u64]) -> Result<Option<u32>> {
+    /// Removes a row that equals row `row` of `columns`; returns its slot and how many its key has left, or `None` where there was
+    /// none.
+    pub(super) fn take_back(&mut self, key: u32, columns: &[ArrayRef], row: usize, hashes: &[u64]) -> Result<Option<(u32, u32)>> {
         let Some(index) = &mut self.index else {
             return Err(Error::bug("a row is taken back on an input of a join that was said to be insert-only"));
         };
         let store = &self.rows;
         let Some(slot) = index.remove(hashes[row], |other| store.equals(other, columns, row)) else { return Ok(None) };
         self.rows.remove(slot);
-        Ok(Some(self.lists.remove(key, slot)))
+        Ok(Some((slot, self.lists.remove(key, slot))))
     }
 
     /// Puts all rows, or those that changed, under `name`.

@@ -170,7 +170,8 @@ impl<K: OrderKey> TopRows<K> {
             let mut hashes = Vec::new();
             hash_columns(&columns.iter().collect::<Vec<_>>(), rows.len(), &mut hashes)?;
             let (Some(index), store) = (&mut self.retracted, &self.rows) else { return Ok(()) };
-            for (at, row) in rows.iter().enumerate() {
+            // The latest first: of equal rows it is the one that is found at once.
+            for (at, row) in rows.iter().enumerate().rev() {
                 index.remove_slot(hashes[at], *row, |other| store.equals(other, &columns, at));
             }
         }
