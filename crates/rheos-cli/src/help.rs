@@ -127,7 +127,7 @@ pub(crate) const SQL: &str = r#"EXAMPLES
    The result is live; q, Esc or Ctrl-C ends the query and leads back to the prompt. A
    query over input that ends leaves its final rows. Ctrl-D leaves the shell.
 
-2. Keep what you define. CREATE TABLE, CREATE VIEW and SET that succeeded go to the
+2. Keep what you define. CREATE TABLE, VIEW, FUNCTION and SET that succeeded go to the
    file, DROP and RESET take them out again; the next session begins with them. What
    says TEMPORARY is not kept, and INSERTs and queries are not:
 

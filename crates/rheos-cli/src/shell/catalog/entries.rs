@@ -188,7 +188,7 @@ mod tests {
     fn other_statements_do_not_belong_there() {
         let error = Entries::parse("SET 'a' = 'b';\nDROP TABLE t;").unwrap_err();
         assert_eq!((error.place.line, error.place.column), (2, 1));
-        assert!(error.message.contains("CREATE VIEW and SET only"), "{error}");
+        assert!(error.message.contains("CREATE FUNCTION and SET only"), "{error}");
         assert_eq!(Entries::parse("\n\nCREATE VIEW v AS SELEC 1").unwrap_err().place.line, 3);
     }
 }

@@ -96,7 +96,7 @@ fn a_point_asks_for_columns_of_an_alias() {
 fn options_are_those_of_the_connector() {
     offers_only("CREATE TABLE t (a INT) WITH (|", &["'connector' = '"]);
     offers_only("CREATE TABLE t (a INT) WITH ('connector' = 'file|", &["'filesystem'"]);
-    offers_only("CREATE TABLE t (a INT) WITH ('connector' = 'filesystem', 'pa|", &["'path' = '"]);
+    offers_only("CREATE TABLE t (a INT) WITH ('connector' = 'filesystem', 'pat|", &["'path' = '"]);
     offers_only("CREATE TABLE t (a INT) WITH ('connector' = 'filesystem', 'format' = 'c|", &["'csv'"]);
     offers(
         "CREATE TABLE t (a INT) WITH ('connector' = 'filesystem', 'format' = 'csv', 'csv.|",
