@@ -102,7 +102,9 @@ impl<'a> Lowering<'a> {
     /// Lowers a plan; its rows come out of all the nodes returned.
     fn lower(&mut self, plan: &Plan, need_update_before: bool) -> SqlResult<Vec<NodeId>> {
         let need = need_update_before && !plan.changelog.is_insert_only();
-        if let Some((_, _, nodes)) = self.lowered.iter().find(|(p, n, _)| *n == need && p.rel == plan.rel) {
+        if let Some((_, _, nodes)) =
+            self.lowered.iter().find(|(p, n, _)| *n == need && p.rel == plan.rel && p.state_ttl_ms == plan.state_ttl_ms)
+        {
             return Ok(nodes.clone());
         }
         let nodes = self.lower_new(plan, need)?;

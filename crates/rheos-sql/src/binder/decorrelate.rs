@@ -270,6 +270,9 @@ impl Work<'_> {
         if (0..values.len()).any(|at| used(at) && !fits(at)) {
             return None;
         }
+        // What was equal to something is not NULL, which may be a value of the enclosing query's column.
+        let present = values.iter().filter(|own| own.ty().nullable).map(|own| build::call("IS NOT NULL", vec![own.clone()]).ok());
+        kept.extend(present.collect::<Option<Vec<_>>>()?);
         *conjuncts = kept;
         Some(values)
     }
@@ -308,9 +311,16 @@ impl Work<'_> {
         let right_needed = right_depends || matches!(kind, JoinKind::Right | JoinKind::Full);
         let left = if left_needed { self.free(left)? } else { left };
         let right = if right_needed { self.free(right)? } else { right };
-        if left_needed && right_needed {
-            left_keys.extend(l..l + extra);
-            right_keys.extend(r..r + extra);
+        // The same value on both sides; one that is NULL is no key.
+        let mut same = Vec::new();
+        for i in (0..extra).filter(|_| left_needed && right_needed) {
+            if self.null_safe && self.domain.columns[i].ty.nullable {
+                let both = vec![left.column(l + i), Expr::column(l + extra + r + i, right.columns[r + i].ty.clone())];
+                same.push(build::call("IS NOT DISTINCT FROM", both).map_err(SqlError::new)?);
+            } else {
+                left_keys.push(l + i);
+                right_keys.push(r + i);
+            }
         }
         let shift = if left_needed { extra } else { 0 };
         let condition = condition.map(|c| {
@@ -319,12 +329,27 @@ impl Work<'_> {
                 other => other,
             })
         });
+        let condition = and_all(condition.into_iter().chain(same).collect())?;
         let joined = Plan::join(left, right, kind, (left_keys, right_keys), condition, scope);
         let right_at = l + shift;
-        let values = if left_needed { l } else { right_at + r };
         let own = (0..l).chain((0..if one_sided { 0 } else { r }).map(|i| right_at + i));
-        let all: Vec<usize> = own.chain(values..values + extra).collect();
-        Ok(projected(joined, &all))
+        let names = own.clone().map(|c| joined.columns[c].name.clone()).chain(self.domain.names()).collect();
+        let mut projections: Vec<Expr> = own.map(|c| joined.column(c)).collect();
+        for i in 0..extra {
+            let of_left = || joined.column(l + i);
+            let of_right = || joined.column(right_at + r + i);
+            projections.push(match kind {
+                // A padded row has its value on the other side.
+                JoinKind::Full => {
+                    let is_there = build::call("IS NOT NULL", vec![of_left()]).map_err(SqlError::new)?;
+                    build::case(vec![(is_there, of_left())], Some(of_right())).map_err(SqlError::new)?
+                }
+                JoinKind::Right => of_right(),
+                _ if left_needed => of_left(),
+                _ => of_right(),
+            });
+        }
+        Ok(Plan::calc(joined, None, projections, names))
     }
 }
 

@@ -9,10 +9,11 @@ use rheos_expr::{Expr, Literal};
 use rheos_operators::spec::JoinKind;
 
 use super::Binder;
+use super::decorrelate::is_correlated;
 use super::expr::{ExprBinder, call};
 use super::lateral;
 use super::pattern::MatchSyntax;
-use super::query::and;
+use super::query::{and, and_all};
 use super::scope::Scope;
 use super::table::check_hinted;
 use crate::catalog::{Relation, Table, hinted, simple_name};
@@ -120,6 +121,11 @@ impl Binder<'_> {
             && let Some(ident) = only.as_ident()
             && let Some(cte) = self.ctes.iter().rev().find_map(|scope| scope.get(&ident.value))
         {
+            if cte.nesting != self.nesting && is_correlated(&cte.plan) {
+                let message =
+                    format!("the WITH query '{}', which names columns of an enclosing query, in a query within its own", ident.value);
+                return Err(SqlError::unsupported(name, message));
+            }
             return Ok(cte.plan.clone());
         }
         match self.catalog.get(name)? {
@@ -169,14 +175,20 @@ impl Binder<'_> {
             return self.bind_lateral(left, &join.relation, kind, constraint);
         }
         let (left, left_scope) = left;
+        let mut filtered = false;
         let (right, right_scope, join_scope) = match versioned(&join.relation) {
             Some((relation, time)) => {
                 let (mut right, right_scope) = self.bind_table_factor(&relation, outer)?;
+                if is_correlated(&right) {
+                    return Err(SqlError::unsupported(&join.relation, "FOR SYSTEM_TIME AS OF on what names columns of an enclosing query"));
+                }
                 if right.unique_keys.iter().all(Vec::is_empty) || !right.columns.iter().any(Column::is_row_time) {
                     right = optimizer::recognise(right, self.registry)?;
                 }
                 let join_scope = temporal_scope(&join.relation, &left, &left_scope, time, &right, kind)?;
-                (right, right_scope, join_scope)
+                let unfiltered = optimizer::unfiltered(right);
+                filtered = unfiltered.1;
+                (unfiltered.0, right_scope, join_scope)
             }
             None => {
                 let (right, right_scope) = self.bind_table_factor(&join.relation, outer)?;
@@ -234,8 +246,19 @@ impl Binder<'_> {
             }
         };
         let condition = condition.filter(|c| !matches!(c, Expr::Literal { value: Literal::Bool(true), .. }));
+        let shown = scope.columns.len();
+        // A version that is filtered out ends the one before it, though nobody is joined with it.
+        let condition = match filtered.then(|| right.column(right.columns.len() - 1)) {
+            None => condition,
+            Some(valid) => and_all(condition.into_iter().chain([Expr::column(shown, valid.ty().clone())]).collect())?,
+        };
         let ttl_ms = [self.state_ttl(&scope.columns[..split]), self.state_ttl(&scope.columns[split..])];
-        let plan = Plan::join(left, right, kind, (vec![], vec![]), condition, join_scope).with_state_ttl(ttl_ms);
+        let mut plan = Plan::join(left, right, kind, (vec![], vec![]), condition, join_scope).with_state_ttl(ttl_ms);
+        if filtered {
+            let projections = (0..shown).map(|c| plan.column(c)).collect();
+            let names = plan.names()[..shown].to_vec();
+            plan = Plan::calc(plan, None, projections, names);
+        }
         for (column, known) in scope.columns.iter_mut().zip(&plan.columns) {
             column.column = known.clone();
         }

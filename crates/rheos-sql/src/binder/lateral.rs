@@ -43,7 +43,7 @@ impl Binder<'_> {
                 (plan, elements_scope(elements, alias.as_ref()), false)
             }
             TableFactor::Derived { subquery, alias, sample: None, .. } => {
-                let right = self.bind_query(subquery, Some(&left_scope))?;
+                let right = self.bind_subquery(subquery, &left_scope)?;
                 let (right, right_scope) = aliased(right, alias.as_ref(), None)?;
                 let condition = on(&left_scope.clone().join(right_scope.clone()), constraint)?;
                 (lateral_join(left, right, kind, condition)?, right_scope, true)

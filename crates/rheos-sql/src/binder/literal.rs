@@ -30,6 +30,11 @@ pub(super) fn null(kind: TypeKind) -> Expr {
     Expr::Literal { value: Literal::Null, ty: kind.nullable() }
 }
 
+/// TRUE or FALSE.
+pub(super) fn boolean(value: bool) -> Expr {
+    Expr::Literal { value: Literal::Bool(value), ty: TypeKind::Boolean.not_null() }
+}
+
 /// A text as SQL types it.
 pub(super) fn text_literal(s: &str) -> Expr {
     Expr::Literal { value: Literal::Text(s.to_string()), ty: TypeKind::Char(s.chars().count() as u32).not_null() }

@@ -44,6 +44,8 @@ pub struct Binder<'a> {
     /// WITH queries in sight, innermost last.
     ctes: Vec<BTreeMap<String, Cte>>,
     depth: usize,
+    /// How many queries are around the one that is being bound, whose columns a query may name.
+    nesting: usize,
     /// What the SELECTs that are being bound say of state, innermost last.
     state_ttls: Vec<hints::StateTtls>,
 }
@@ -52,17 +54,32 @@ pub struct Binder<'a> {
 #[derive(Clone)]
 struct Cte {
     plan: Plan,
+    /// In how many queries it is nested: where it speaks of the one around it, it means this one.
+    nesting: usize,
 }
 
 impl<'a> Binder<'a> {
     /// A binder over what the session knows.
     pub fn new(catalog: &'a Catalog, registry: &'a Registry) -> Self {
-        Binder { catalog, registry, ctes: Vec::new(), depth: 0, state_ttls: Vec::new() }
+        Binder { catalog, registry, ctes: Vec::new(), depth: 0, nesting: 0, state_ttls: Vec::new() }
     }
 
     /// Binds a query that stands alone.
     pub fn bind(&mut self, query: &Query) -> SqlResult<Plan> {
         self.bind_query(query, None)
+    }
+
+    /// Binds a query that may speak of the one around it.
+    fn bind_subquery(&mut self, query: &Query, enclosing: &scope::Scope<'_>) -> SqlResult<Plan> {
+        self.nested(|binder| binder.bind_query(query, Some(enclosing)))
+    }
+
+    /// Binds what is in a query of its own within another.
+    fn nested<T>(&mut self, bind: impl FnOnce(&mut Self) -> SqlResult<T>) -> SqlResult<T> {
+        self.nesting += 1;
+        let bound = bind(self);
+        self.nesting -= 1;
+        bound
     }
 
     /// Binds a table or a view by its name.

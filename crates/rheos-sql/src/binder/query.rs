@@ -60,7 +60,7 @@ impl Binder<'_> {
                 let columns: Vec<_> = cte.alias.columns.iter().map(|c| c.name.clone()).collect();
                 let plan = Self::rename(plan, &columns, &format!("'{}'", cte.alias.name.value))?;
                 if let Some(scope) = self.ctes.last_mut()
-                    && scope.insert(cte.alias.name.value.clone(), Cte { plan }).is_some()
+                    && scope.insert(cte.alias.name.value.clone(), Cte { plan, nesting: self.nesting }).is_some()
                 {
                     let message = format!("the WITH query '{}' is there twice", cte.alias.name.value);
                     return Err(SqlError::new(message).or_at(cte.alias.name.span));

@@ -9,6 +9,7 @@ use rheos_operators::spec::{AggregateCall, JoinKind};
 use super::decorrelate::{decorrelate, is_correlated, map_outer};
 use super::expr::{Extension, call};
 use super::scope::{OUTER_BASE, SUBQUERY_BASE, Scope};
+use super::subquery::has_always_a_row;
 use super::{Binder, literal};
 use crate::error::{SqlError, SqlResult};
 use crate::optimizer::simplify::substitute;
@@ -56,7 +57,7 @@ impl<'c, 'a> SubqueryCollector<'c, 'a> {
 
 impl Extension for SubqueryCollector<'_, '_> {
     fn scalar(&mut self, at: &Ast, query: &Query, scope: &Scope<'_>) -> SqlResult<Expr> {
-        let plan = self.binder.bind_query(query, Some(scope))?;
+        let plan = self.binder.bind_subquery(query, scope)?;
         if plan.columns.len() != 1 {
             return Err(SqlError::at(at, format!("a subquery that is a value has one column, not {}", plan.columns.len())));
         }
@@ -64,13 +65,16 @@ impl Extension for SubqueryCollector<'_, '_> {
     }
 
     fn exists(&mut self, at: &Ast, query: &Query, scope: &Scope<'_>) -> SqlResult<Expr> {
-        let plan = self.binder.bind_query(query, Some(scope))?;
+        let plan = self.binder.bind_subquery(query, scope)?;
+        if has_always_a_row(&plan) {
+            return Ok(literal::boolean(true));
+        }
         let count = self.count(plan, false);
         call(at, ">", vec![count, bigint(0)])
     }
 
     fn is_in(&mut self, at: &Ast, value: Expr, query: &Query, scope: &Scope<'_>) -> SqlResult<Expr> {
-        let plan = self.binder.bind_query(query, Some(scope))?;
+        let plan = self.binder.bind_subquery(query, scope)?;
         if plan.columns.len() != 1 {
             return Err(SqlError::at(at, format!("IN compares one value with {} columns", plan.columns.len())));
         }
@@ -96,9 +100,8 @@ impl Extension for SubqueryCollector<'_, '_> {
         let has_null = call(at, ">", vec![rows, values])?;
         let is_null = call(at, "IS NULL", vec![value])?;
         let unknown = call(at, "OR", vec![is_null, has_null])?;
-        let bool = |b: bool| Expr::Literal { value: Literal::Bool(b), ty: TypeKind::Boolean.not_null() };
-        let branches = vec![(found, bool(true)), (none, bool(false)), (unknown, literal::null(TypeKind::Boolean))];
-        build::case(branches, Some(bool(false))).map_err(|e| SqlError::at(at, e))
+        let branches = vec![(found, literal::boolean(true)), (none, literal::boolean(false)), (unknown, literal::null(TypeKind::Boolean))];
+        build::case(branches, Some(literal::boolean(false))).map_err(|e| SqlError::at(at, e))
     }
 }
 
@@ -119,7 +122,7 @@ pub(super) fn join(mut plan: Plan, found: Vec<Found>, mut outer: impl FnMut(usiz
         };
         let mut projections = subquery.all_columns();
         let mut names = subquery.names();
-        projections.push(Expr::Literal { value: Literal::Bool(true), ty: TypeKind::Boolean.not_null() });
+        projections.push(literal::boolean(true));
         names.push("$there".into());
         let there = at + projections.len() - 1;
         let subquery = if empty.is_some() { Plan::calc(subquery, None, projections, names) } else { subquery };

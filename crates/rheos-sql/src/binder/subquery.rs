@@ -5,14 +5,14 @@ use sqlparser::ast::{Expr as Ast, GroupByExpr, Query, Select, SelectItem, SetExp
 use rheos_expr::Expr;
 use rheos_operators::spec::JoinKind;
 
-use super::Binder;
 use super::aggregate::AggregateCollector;
 use super::decorrelate::{decorrelate, is_correlated};
 use super::expr::{ExprBinder, call};
 use super::query::and_all;
 use super::scope::{OUTER_BASE, Scope};
+use super::{Binder, literal};
 use crate::error::{SqlError, SqlResult};
-use crate::plan::{JoinScope, Plan};
+use crate::plan::{JoinScope, Plan, Rel};
 
 impl Binder<'_> {
     /// The plan joined with the subquery of a condition; `None` where the condition has none of its own.
@@ -33,11 +33,14 @@ impl Binder<'_> {
     fn bind_exists(&mut self, plan: &Plan, scope: &Scope<'_>, query: &Query, negated: bool) -> SqlResult<Plan> {
         let kind = if negated { JoinKind::Anti } else { JoinKind::Semi };
         let Some(select) = plain_select(query) else {
-            let inner = self.bind_query(query, Some(scope))?;
+            let inner = self.bind_subquery(query, scope)?;
+            if has_always_a_row(&inner) {
+                return Ok(if negated { Plan::filter(plan.clone(), literal::boolean(false)) } else { plan.clone() });
+            }
             let (inner, condition) = freed(inner, plan)?;
             return Ok(Plan::join(plan.clone(), inner, kind, (vec![], vec![]), condition, JoinScope::Unbounded));
         };
-        let core = self.bind_core(select, Some(scope))?;
+        let core = self.nested(|binder| binder.bind_core(select, Some(scope)))?;
         for item in &select.projection {
             // What is selected does not matter, but it must exist.
             if let SelectItem::UnnamedExpr(e) | SelectItem::ExprWithAlias { expr: e, .. } = item {
@@ -61,7 +64,7 @@ impl Binder<'_> {
         }
         let (inner, items, mut conditions) = match plain_select(query) {
             Some(select) => {
-                let core = self.bind_core(select, Some(scope))?;
+                let core = self.nested(|binder| binder.bind_core(select, Some(scope)))?;
                 let mut items = Vec::new();
                 for item in &select.projection {
                     match item {
@@ -76,7 +79,7 @@ impl Binder<'_> {
                 (core.plan, items, conditions)
             }
             None => {
-                let inner = self.bind_query(query, Some(scope))?;
+                let inner = self.bind_subquery(query, scope)?;
                 let items = inner.all_columns();
                 let (inner, condition) = freed(inner, plan)?;
                 (inner, items, condition.into_iter().collect())
@@ -102,6 +105,15 @@ impl Binder<'_> {
     }
 }
 
+/// Whether a subquery has a row whatever there is: it aggregates everything, and nothing filters that.
+pub(super) fn has_always_a_row(plan: &Plan) -> bool {
+    match &plan.rel {
+        Rel::Aggregate { keys, .. } => keys.is_empty(),
+        Rel::Calc { input, condition: None, .. } => has_always_a_row(input),
+        _ => false,
+    }
+}
+
 /// A subquery without references to the enclosing plan, and the condition that joins it with that.
 fn freed(subquery: Plan, enclosing: &Plan) -> SqlResult<(Plan, Option<Expr>)> {
     if !is_correlated(&subquery) {
@@ -123,7 +135,7 @@ fn plain_select(query: &Query) -> Option<&Select> {
         _ => return None,
     };
     let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(e, m) if e.is_empty() && m.is_empty()) || select.having.is_some();
-    (!grouped && select.distinct.is_none() && !has_aggregate(select)).then_some(select)
+    (!grouped && select.distinct.is_none() && select.qualify.is_none() && !has_aggregate(select)).then_some(select)
 }
 
 fn has_aggregate(select: &Select) -> bool {

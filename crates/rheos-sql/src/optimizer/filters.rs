@@ -72,8 +72,9 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
         Rel::WindowTable { input, time, window, keys } => {
             let base = input.columns.len();
             let session = matches!(window, WindowSpec::Session { .. });
-            let (below, above) =
-                conditions.into_iter().partition(|c: &Expr| c.columns().iter().all(|i| *i < base && (!session || keys.contains(i))));
+            let (below, above) = conditions
+                .into_iter()
+                .partition(|c: &Expr| is_deterministic(c) && c.columns().iter().all(|i| *i < base && (!session || keys.contains(i))));
             let input = push(*input, below, registry)?;
             filtered(renamed(&plan, Plan::window_table(input, time, window, keys)), above)
         }
@@ -163,8 +164,9 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
             rank_of(&plan, input, partition, order, (first, last), above)
         }
         Rel::Rank { input, partition, order, start, end, rank_column, strategy } => {
-            let (below, above): (Vec<Expr>, Vec<Expr>) =
-                conditions.into_iter().partition(|c| !c.columns().is_empty() && c.columns().iter().all(|i| partition.contains(i)));
+            let (below, above): (Vec<Expr>, Vec<Expr>) = conditions
+                .into_iter()
+                .partition(|c| is_deterministic(c) && !c.columns().is_empty() && c.columns().iter().all(|i| partition.contains(i)));
             let name = rank_column.then(|| columns[columns.len() - 1].name.clone());
             let input = push(*input, below, registry)?;
             filtered(Plan::rank(input, partition, order, (start, end), name, strategy), above)

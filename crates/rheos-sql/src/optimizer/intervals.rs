@@ -50,26 +50,32 @@ fn bound(condition: &Expr, split: usize, is_time: &impl Fn(usize) -> bool) -> Op
     let ((a_column, a_ms), (b_column, b_ms)) = (shifted(a, is_time)?, shifted(b, is_time)?);
     // right <op> left + apart_ms
     let (left_time, right_time, operator, apart_ms) = match (a_column < split, b_column < split) {
-        (false, true) => (b_column, a_column, function.as_str(), b_ms - a_ms),
-        (true, false) => (a_column, b_column, super::filters::flip(function)?, a_ms - b_ms),
+        (false, true) => (b_column, a_column, function.as_str(), b_ms.checked_sub(a_ms)?),
+        (true, false) => (a_column, b_column, super::filters::flip(function)?, a_ms.checked_sub(b_ms)?),
         _ => return None,
     };
     let (lower_ms, upper_ms) = match operator {
         ">=" => (Some(apart_ms), None),
-        ">" => (Some(apart_ms + 1), None),
+        ">" => (Some(apart_ms.checked_add(1)?), None),
         "<=" => (None, Some(apart_ms)),
-        "<" => (None, Some(apart_ms - 1)),
+        "<" => (None, Some(apart_ms.checked_sub(1)?)),
         "=" => (Some(apart_ms), Some(apart_ms)),
         _ => return None,
     };
     Some(Bound { left_time, right_time, lower_ms, upper_ms })
 }
 
+fn is_of_kind(a: &TypeKind, b: &TypeKind) -> bool {
+    use TypeKind::{Timestamp, TimestampLtz};
+    matches!((a, b), (Timestamp(_), Timestamp(_)) | (TimestampLtz(_), TimestampLtz(_)))
+}
+
 /// A row time with a constant added: its column, and the milliseconds.
 fn shifted(expr: &Expr, is_time: &impl Fn(usize) -> bool) -> Option<(usize, i64)> {
     match expr {
-        // Row times are of milliseconds at most, so that a cast among timestamps changes none.
-        Expr::Cast { arg, ty, .. } if ty.kind.is_timestamp() && arg.ty().kind.is_timestamp() => shifted(arg, is_time),
+        // Row times are of milliseconds at most, so that a cast to another precision changes none. One between TIMESTAMP and
+        // TIMESTAMP_LTZ does, by the session's time zone.
+        Expr::Cast { arg, ty, .. } if is_of_kind(&ty.kind, &arg.ty().kind) => shifted(arg, is_time),
         Expr::Column { index, .. } => is_time(*index).then_some((*index, 0)),
         Expr::Call { function, args, .. } => {
             let [time, Expr::Literal { value: Literal::Int(ms), ty }] = args.as_slice() else { return None };

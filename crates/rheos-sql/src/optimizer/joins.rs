@@ -25,10 +25,13 @@ pub(super) fn extract_keys(plan: Plan) -> SqlResult<Plan> {
     let Rel::Join { left, right, kind, mut left_keys, mut right_keys, condition, scope } = plan.rel else { return Ok(plan) };
     let split = left.columns.len();
     let mut residual = Vec::new();
+    // Versions are told apart by their key and nothing else: what else must be equal is a condition on the version that is found.
+    let version_key = matches!(scope, JoinScope::Temporal { .. }).then(|| version_key(&right, condition.as_ref(), split)).flatten();
     let mut left_side = Side::of(*left);
     let mut right_side = Side::of(*right);
     for conjunct in conjuncts_of(condition) {
-        match equal_sides(&conjunct, split)? {
+        let of_key = |(_, r): &(Expr, Expr)| version_key.as_ref().is_none_or(|key| column_of(r).is_some_and(|c| key.contains(&c)));
+        match equal_sides(&conjunct, split)?.filter(of_key) {
             Some((l, r)) => {
                 left_keys.push(left_side.column_of(l));
                 right_keys.push(right_side.column_of(r));
@@ -63,6 +66,23 @@ pub(super) fn extract_keys(plan: Plan) -> SqlResult<Plan> {
     let wanted: Vec<Expr> = (0..split).chain(split + added..split + added + right_width).map(|i| joined.column(i)).collect();
     let names = old.names();
     Ok(renamed(&old, Plan::calc(joined, None, wanted, names)))
+}
+
+/// The key of a relation of versions that the conditions compare with the other side.
+fn version_key(right: &Plan, condition: Option<&Expr>, split: usize) -> Option<Vec<usize>> {
+    let equal: Vec<usize> = conjuncts_of(condition.cloned())
+        .iter()
+        .filter_map(|c| equal_sides(c, split).ok().flatten())
+        .filter_map(|(_, right)| column_of(&right))
+        .collect();
+    right.unique_keys.iter().find(|key| !key.is_empty() && key.iter().all(|c| equal.contains(c))).cloned()
+}
+
+fn column_of(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Column { index, .. } => Some(*index),
+        _ => None,
+    }
 }
 
 /// One input, to which columns for computed keys can be added.

@@ -58,6 +58,20 @@ pub(crate) fn recognise(plan: Plan, registry: &Registry) -> SqlResult<Plan> {
     Ok(plan)
 }
 
+/// A relation of versions without the conditions on them: these are its last column then, where there are any and rows are updated.
+pub(crate) fn unfiltered(plan: Plan) -> (Plan, bool) {
+    let merged = calcs::merge(plan);
+    let old = merged.clone();
+    match merged.rel {
+        Rel::Calc { input, condition: Some(condition), mut projections } if !old.changelog.is_insert_only() => {
+            projections.push(condition);
+            let names = old.names().into_iter().chain(["$valid".into()]).collect();
+            (renamed(&old, Plan::calc(*input, None, projections, names)), true)
+        }
+        _ => (old, false),
+    }
+}
+
 /// `new` under the names of `old`, whose columns it has. A row time of `old` stays one.
 fn renamed(old: &Plan, mut new: Plan) -> Plan {
     for (n, o) in new.columns.iter_mut().zip(&old.columns) {

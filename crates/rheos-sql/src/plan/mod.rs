@@ -572,9 +572,15 @@ impl Plan {
         };
         let left_timed = scope != JoinScope::Unbounded;
         let right_timed = matches!(scope, JoinScope::Windows { .. } | JoinScope::Interval(_));
-        let mut columns: Vec<Column> = left.columns.iter().map(|c| padded(c, pad_left, left_timed)).collect();
+        // Rows wait by the times that the join looks at: another time may be long past when a row comes out.
+        let (left_time, right_time) = scope.columns().unzip();
+        let waits = matches!(scope, JoinScope::Interval(_) | JoinScope::Temporal { .. });
+        let keeps = |i: usize, c: &Column, by: Option<usize>| !waits || Some(i) == by || !c.is_row_time();
+        let of_left = left.columns.iter().enumerate().map(|(i, c)| padded(c, pad_left, left_timed && keeps(i, c, left_time)));
+        let mut columns: Vec<Column> = of_left.collect();
         if !one_sided {
-            columns.extend(right.columns.iter().map(|c| padded(c, pad_right, right_timed)));
+            let of_right = right.columns.iter().enumerate();
+            columns.extend(of_right.map(|(i, c)| padded(c, pad_right, right_timed && keeps(i, c, right_time))));
         }
         let append = left.changelog.is_insert_only() && right.changelog.is_insert_only();
         let changelog = match kind {
@@ -660,8 +666,11 @@ impl Plan {
         };
         let base = input.columns.len();
         let mut columns = input.columns.clone();
-        if time.is_none() {
-            columns.iter_mut().for_each(|c| c.time = None);
+        // Rows wait for their time: another one may be long past when they come out.
+        for (i, column) in columns.iter_mut().enumerate() {
+            if time.is_none() || (Some(i) != time && column.is_row_time()) {
+                column.time = None;
+            }
         }
         columns.extend(calls.iter().zip(names).map(|(c, name)| Column { name, ty: over_type(c), time: None }));
         let mut unique_keys = input.unique_keys.clone();
@@ -744,6 +753,10 @@ impl Plan {
                 _ => None,
             };
             columns.iter_mut().enumerate().for_each(|(i, c)| c.time = c.time.filter(|_| Some(i) == valid_from));
+        }
+        if let RankStrategy::Deduplicate { time, keep_last: false } = strategy {
+            // First rows wait for their time: another one may be long past when they come out.
+            columns.iter_mut().enumerate().filter(|(i, c)| *i != time && c.is_row_time()).for_each(|(_, c)| c.time = None);
         }
         Plan {
             columns,
