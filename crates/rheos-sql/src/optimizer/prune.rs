@@ -1,6 +1,5 @@
 //! Columns, nested fields, aggregates and window properties that nobody asks for go.
 
-use rheos_core::changelog::ChangelogMode;
 use rheos_core::connector::ColumnPath;
 use rheos_core::types::TypeKind;
 use rheos_expr::{Expr, Literal};
@@ -328,8 +327,8 @@ fn prune_scan(scan: Plan, condition: Option<Expr>, projections: Vec<Expr>, names
     for expr in projections.iter().chain(&condition).chain(watermark) {
         collect_paths(expr, &mut paths);
     }
-    if scan.changelog == ChangelogMode::Upsert {
-        // Its changes are told apart by the key.
+    if !scan.changelog.is_insert_only() {
+        // Its changes are told apart by the key, where they replace rows or may come twice.
         paths.extend(spec.primary_key.iter().map(|k| ColumnPath { column: *k, fields: vec![] }));
     }
     paths.sort();
