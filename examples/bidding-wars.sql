@@ -9,16 +9,17 @@ CREATE TABLE events (
   bid ROW<auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, `dateTime` TIMESTAMP(3), extra STRING>,
   at AS bid.`dateTime`,
   WATERMARK FOR at AS at - INTERVAL '1' SECOND
-) WITH ('connector' = 'nexmark', 'number-of-rows' = '200000');
+) WITH ('connector' = 'nexmark', 'first-event.rate' = '10000', 'events.num' = '${EVENTS:-200000}');
 
 CREATE VIEW bids AS SELECT bid.auction, bid.bidder, bid.price, at FROM events WHERE event_type = 2;
 
--- What a cent is worth, by the minute: a table of versions.
+-- What a euro costs, from time to time: quotes, and the table of versions that they make.
+CREATE VIEW quotes AS
+SELECT 'EUR' AS currency, 0.9 + MOD(price, 10) / 100.0 AS rate, at AS valid_from FROM bids WHERE MOD(auction, 1000) = 7;
+
 CREATE VIEW rates AS
 SELECT currency, rate, valid_from FROM (
-  SELECT 'EUR' AS currency, 0.9 + MOD(price, 10) / 100.0 AS rate, at AS valid_from,
-    ROW_NUMBER() OVER (PARTITION BY 'EUR' ORDER BY at DESC) AS n
-  FROM bids WHERE MOD(auction, 1000) = 7
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY currency ORDER BY valid_from DESC) AS n FROM quotes
 ) WHERE n = 1;
 
 CREATE VIEW wars AS
