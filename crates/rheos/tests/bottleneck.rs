@@ -94,7 +94,8 @@ fn found(job: Job) -> Bottleneck {
     let mut last = None;
     // The first looks see queues that fill up; that takes no fixed time.
     for _ in 0..30 {
-        std::thread::sleep(Duration::from_millis(300));
+        // Long enough to count batches: a slow instance takes a tenth of a second for each.
+        std::thread::sleep(Duration::from_millis(1000));
         let now = (running.metrics(), system_monotonic_ns());
         let named = bottleneck(&rates(&before.0, &now.0, now.1 - before.1));
         before = now;
