@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, UInt8Array};
+use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, SchemaRef};
 use rheos_core::batch::{Batch, ColumnBatch};
 use rheos_core::changelog::RowKind;
@@ -16,9 +16,10 @@ use rheos_core::time::TimestampMs;
 use rheos_state::{KeyIndex, Slot};
 
 use crate::idle_state::IdleState;
+use crate::read_spec;
 use crate::row_store::{NO_ROW, RowStore, take_rows};
 use crate::spec::ChangelogNormalizeSpec;
-use crate::{read_spec, records};
+use crate::stored_changes::StoredChanges;
 
 /// Makes the kind known.
 pub(crate) fn register(registry: &mut Registry) {
@@ -37,54 +38,9 @@ struct ChangelogNormalize {
     pending: StoredChanges,
     /// Keys without a row after the batch at hand.
     gone: Vec<Slot>,
-    idle: Option<IdleState>,
+    idle: IdleState,
     key_group_count: u32,
     metrics: Arc<OperatorMetrics>,
-}
-
-/// Stored rows to put out, with their kinds.
-#[derive(Debug, Default)]
-pub(crate) struct StoredChanges {
-    rows: Vec<u32>,
-    kinds: Vec<u8>,
-    done: usize,
-}
-
-impl StoredChanges {
-    /// Adds what there is to say of a key that had row `before` and has row `after`; [`NO_ROW`] is none.
-    pub(crate) fn push(&mut self, before: u32, after: u32, emit_update_before: bool) {
-        let mut add = |row: u32, kind: RowKind| {
-            self.rows.push(row);
-            self.kinds.push(kind as u8);
-        };
-        match (before, after) {
-            (NO_ROW, NO_ROW) => {}
-            (NO_ROW, new) => add(new, RowKind::Insert),
-            (old, NO_ROW) => add(old, RowKind::Delete),
-            (old, new) => {
-                if emit_update_before {
-                    add(old, RowKind::UpdateBefore);
-                }
-                add(new, RowKind::UpdateAfter);
-            }
-        }
-    }
-
-    /// Puts out as much as fits.
-    pub(crate) fn emit(&mut self, store: &mut RowStore, schema: &SchemaRef, out: &mut Collector) -> Result<Progress> {
-        while self.done < self.rows.len() {
-            if out.is_full() {
-                return Ok(Progress::More);
-            }
-            let part = self.done..self.rows.len().min(self.done + out.room());
-            let columns = store.gather_all(&self.rows[part.clone()])?;
-            let kinds = UInt8Array::from(self.kinds[part.clone()].to_vec());
-            out.emit(ColumnBatch::changes(records(schema, columns, part.len())?, kinds)?);
-            self.done = part.end;
-        }
-        *self = StoredChanges::default();
-        Ok(Progress::Done)
-    }
 }
 
 impl ChangelogNormalize {
@@ -111,9 +67,7 @@ impl ChangelogNormalize {
         let (mut slots, mut new_rows) = (Vec::new(), Vec::new());
         self.keys.resolve(&keys, rows, &mut slots, &mut new_rows)?;
         self.last.resize(self.keys.slot_bound(), NO_ROW);
-        if let Some(idle) = &mut self.idle {
-            idle.touch(slots.iter().copied());
-        }
+        self.idle.touch(slots.iter().copied());
         Ok(slots)
     }
 
@@ -150,14 +104,14 @@ impl ChangelogNormalize {
             if before != NO_ROW {
                 self.rows.remove(before);
             }
-            self.pending.push(before, after, self.spec.emit_update_before);
+            self.pending.replace(before, after, self.spec.emit_update_before);
         }
         for slot in order.iter().filter(|slot| final_row[*slot].is_none()) {
             let before = std::mem::replace(&mut self.last[*slot as usize], NO_ROW);
             if before != NO_ROW {
                 self.rows.remove(before);
             }
-            self.pending.push(before, NO_ROW, self.spec.emit_update_before);
+            self.pending.replace(before, NO_ROW, self.spec.emit_update_before);
         }
         // A key of which only -U came is there without a row too.
         self.gone = slots;
@@ -173,7 +127,7 @@ impl Operator for ChangelogNormalize {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
-        self.idle.iter_mut().for_each(|idle| idle.set_env(context.env.clone()));
+        self.idle.set_env(context.env);
         let types: Vec<DataType> = self.schema.fields().iter().map(|f| f.data_type().clone()).collect();
         let Some(restored) = restored else { return Ok(()) };
         for batch in restored.rows(ROWS, &types)? {
@@ -203,12 +157,11 @@ impl Operator for ChangelogNormalize {
     }
 
     fn next_timer_ms(&self) -> Option<TimestampMs> {
-        self.idle.as_ref().and_then(IdleState::next_ms)
+        self.idle.next_ms()
     }
 
     fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
-        let mut idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
-        idle.retain(|key| self.keys.is_used(*key));
+        let idle = self.idle.take(now_ms, |key| self.keys.is_used(key));
         for key in &idle {
             let row = std::mem::replace(&mut self.last[*key as usize], NO_ROW);
             if row != NO_ROW {

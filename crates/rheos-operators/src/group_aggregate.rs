@@ -39,7 +39,7 @@ pub(crate) struct GroupAggregate {
     /// Whether keys must be put out as the state has them, since equal keys may look different.
     keys_from_state: bool,
     batch: Touched,
-    idle: Option<IdleState>,
+    idle: IdleState,
 }
 
 /// Which groups a batch touches. Kept between batches for its memory.
@@ -83,10 +83,8 @@ impl Operator for GroupAggregate {
             self.batch.make_room(self.groups.index().slot_bound());
             slots.iter().for_each(|s| self.batch.emitted[*s as usize] = true);
         }
-        if let Some(idle) = &mut self.idle {
-            idle.set_env(context.env.clone());
-            idle.touch(self.groups.index().slots());
-        }
+        self.idle.set_env(context.env.clone());
+        self.idle.touch(self.groups.index().slots());
         context.metrics.state_rows.set(self.groups.index().len() as i64);
         self.context = Some(context);
         Ok(())
@@ -97,9 +95,7 @@ impl Operator for GroupAggregate {
         let keys: Vec<&ArrayRef> = self.spec.keys.iter().map(|k| input.column(*k)).collect();
         self.groups.resolve(&keys, input.num_rows(), &mut self.batch.slots, &mut self.batch.new_rows)?;
         self.batch.begin(self.groups.index().slot_bound());
-        if let Some(idle) = &mut self.idle {
-            idle.touch(self.batch.groups.iter().copied());
-        }
+        self.idle.touch(self.batch.groups.iter().copied());
         let needs_old = !self.always_changes || self.spec.emit_update_before;
         let old = if needs_old { Some(self.groups.values.aggregates.evaluate(&self.batch.groups)?) } else { None };
         self.update(&input)?;
@@ -115,12 +111,11 @@ impl Operator for GroupAggregate {
     }
 
     fn next_timer_ms(&self) -> Option<TimestampMs> {
-        self.idle.as_ref().and_then(IdleState::next_ms)
+        self.idle.next_ms()
     }
 
     fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
-        let mut idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
-        idle.retain(|slot| self.groups.index().is_used(*slot));
+        let idle = self.idle.take(now_ms, |slot| self.groups.index().is_used(slot));
         idle.iter().for_each(|slot| self.batch.emitted[*slot as usize] = false);
         self.groups.remove(&idle);
         if let Some(context) = &self.context {

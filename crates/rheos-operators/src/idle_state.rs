@@ -10,7 +10,8 @@ use rheos_core::time::TimestampMs;
 
 /// When slots (of keys, or of rows) were touched last.
 pub(crate) struct IdleState {
-    ttl_ms: i64,
+    /// `None` where they live for ever; nothing is noted then.
+    ttl_ms: Option<i64>,
     step_ms: i64,
     env: Option<Env>,
     /// By slot: the step in which it was touched last.
@@ -20,10 +21,15 @@ pub(crate) struct IdleState {
 }
 
 impl IdleState {
-    /// What is to live for `ttl_ms`; `None` where it lives for ever.
-    pub(crate) fn new(ttl_ms: Option<i64>) -> Option<Self> {
-        let ttl_ms = ttl_ms.filter(|ms| *ms > 0)?;
-        Some(IdleState { ttl_ms, step_ms: (ttl_ms / 16).max(1), env: None, touched: Vec::new(), steps: BTreeMap::new() })
+    /// What is to live for `ttl_ms`; for ever without it, or where it is not above zero.
+    pub(crate) fn new(ttl_ms: Option<i64>) -> Self {
+        let ttl_ms = ttl_ms.filter(|ms| *ms > 0);
+        IdleState { ttl_ms, step_ms: (ttl_ms.unwrap_or(0) / 16).max(1), env: None, touched: Vec::new(), steps: BTreeMap::new() }
+    }
+
+    /// Whether nothing is ever forgotten.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.ttl_ms.is_none()
     }
 
     /// Gives it the clock.
@@ -37,6 +43,9 @@ impl IdleState {
 
     /// These slots live on.
     pub(crate) fn touch(&mut self, slots: impl IntoIterator<Item = u32>) {
+        if self.is_endless() {
+            return;
+        }
         let step = self.now_ms().div_euclid(self.step_ms);
         let mut of_step = None;
         for slot in slots {
@@ -57,11 +66,11 @@ impl IdleState {
     /// When the next slot may have to be forgotten.
     pub(crate) fn next_ms(&self) -> Option<TimestampMs> {
         let (step, _) = self.steps.first_key_value()?;
-        Some(step.saturating_add(1).saturating_mul(self.step_ms).saturating_add(self.ttl_ms))
+        Some(step.saturating_add(1).saturating_mul(self.step_ms).saturating_add(self.ttl_ms?))
     }
 
-    /// Takes out the slots whose time has come by `now_ms`. Some may be free by now: whoever frees a slot need not say so.
-    pub(crate) fn take(&mut self, now_ms: TimestampMs) -> Vec<u32> {
+    /// Takes out the slots whose time has come by `now_ms`, of those in use: whoever frees a slot need not say so here.
+    pub(crate) fn take(&mut self, now_ms: TimestampMs, is_used: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut idle = Vec::new();
         while self.next_ms().is_some_and(|at| at <= now_ms)
             && let Some((step, slots)) = self.steps.pop_first()
@@ -70,7 +79,7 @@ impl IdleState {
                 let touched = &mut self.touched[slot as usize];
                 if *touched == step {
                     *touched = i64::MIN;
-                    idle.push(slot);
+                    idle.extend(is_used(slot).then_some(slot));
                 }
             }
         }

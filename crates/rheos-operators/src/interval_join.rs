@@ -16,7 +16,7 @@ use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_core::time::{MAX_WATERMARK, MIN_WATERMARK, TimestampMs};
 use rheos_state::{KeyIndex, NO_SLOT, Slot};
 
-use crate::join::{Assembly, Condition, Cursor, KeyLists, MAX_STEPS, Pairs, collect, preserved, resolve, retain};
+use crate::join::{Assembly, Condition, Cursor, KeyLists, MAX_STEPS, Pairs, collect, preserved, remove_unused, resolve, retain};
 use crate::read_spec;
 use crate::row_store::{NO_ROW, RowStore, take_rows};
 use crate::row_time::{RowTimes, restore_watermark, save_watermark};
@@ -273,22 +273,16 @@ impl IntervalJoin {
             out.emit(rows.build(&self.output, 1 - side, &none, &mut self.sides[side].rows, left_only)?);
         }
         let [left, right] = &self.sides;
-        let mut gone: Vec<Slot> = expired.iter().map(|row| self.sides[side].key_of[*row as usize]).collect();
-        gone.sort_unstable();
-        gone.dedup();
-        gone.retain(|key| left.lists.count(*key) + right.lists.count(*key) == 0);
-        self.keys.remove(&gone);
+        let keys = expired.iter().map(|row| self.sides[side].key_of[*row as usize]).collect();
+        remove_unused(&mut self.keys, [&left.lists, &right.lists], keys);
         self.sides[side].rows.settle()
     }
 
     /// Forgets keys that came with a batch of which no row is kept.
     fn settle(&mut self, work: &Work) -> Result<()> {
         let [left, right] = &self.sides;
-        let mut gone: Vec<Slot> = work.keys.iter().copied().filter(|k| *k != NO_SLOT).collect();
-        gone.sort_unstable();
-        gone.dedup();
-        gone.retain(|key| left.lists.count(*key) + right.lists.count(*key) == 0);
-        self.keys.remove(&gone);
+        let keys = work.keys.iter().copied().filter(|k| *k != NO_SLOT).collect();
+        remove_unused(&mut self.keys, [&left.lists, &right.lists], keys);
         self.sides[work.port].rows.settle()?;
         self.report();
         Ok(())

@@ -24,6 +24,7 @@ mod relation_to_stream;
 mod row_store;
 mod row_time;
 pub mod spec;
+mod stored_changes;
 mod temporal_join;
 #[cfg(test)]
 mod testing;
@@ -35,9 +36,10 @@ mod window;
 mod window_buffer;
 mod window_join;
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::SchemaRef;
-use rheos_core::Result;
+use rheos_core::error::{Error, Result};
 use rheos_core::registry::Registry;
 use serde::Deserialize;
 use serde_json::Value;
@@ -74,4 +76,13 @@ pub(crate) fn read_spec<'a, T: Deserialize<'a>>(spec: &'a Value) -> Result<T> {
 pub(crate) fn records(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     Ok(RecordBatch::try_new_with_options(schema.clone(), columns, &options)?)
+}
+
+/// For which rows a condition, the first of what a program gave, is true; NULL counts as false.
+pub(crate) fn holds(values: &[ArrayRef]) -> Result<BooleanBuffer> {
+    let values = values.first().and_then(|v| v.as_boolean_opt()).ok_or_else(|| Error::bug("a condition that is no BOOLEAN"))?;
+    Ok(match values.nulls() {
+        Some(nulls) => values.values() & nulls.inner(),
+        None => values.values().clone(),
+    })
 }

@@ -14,11 +14,11 @@ use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_core::time::TimestampMs;
 use rheos_state::{KeyIndex, Slot};
 
-use crate::changelog_normalize::StoredChanges;
 use crate::idle_state::IdleState;
 use crate::read_spec;
 use crate::row_store::{NO_ROW, RowStore, take_rows};
 use crate::spec::UpsertMaterializeSpec;
+use crate::stored_changes::StoredChanges;
 
 /// Makes the kind known.
 pub(crate) fn register(registry: &mut Registry) {
@@ -41,7 +41,7 @@ struct UpsertMaterialize {
     pending: StoredChanges,
     /// The keys that the batch at hand has changed.
     touched: Vec<Slot>,
-    idle: Option<IdleState>,
+    idle: IdleState,
     key_group_count: u32,
     metrics: Arc<OperatorMetrics>,
 }
@@ -73,9 +73,7 @@ impl UpsertMaterialize {
         let (mut slots, mut new_rows) = (Vec::new(), Vec::new());
         self.keys.resolve(&keys, rows, &mut slots, &mut new_rows)?;
         self.lists.resize_with(self.keys.slot_bound(), Vec::new);
-        if let Some(idle) = &mut self.idle {
-            idle.touch(slots.iter().copied());
-        }
+        self.idle.touch(slots.iter().copied());
         Ok(slots)
     }
 
@@ -115,7 +113,7 @@ impl UpsertMaterialize {
         for slot in &self.touched {
             let after = self.lists[*slot as usize].last().copied().unwrap_or(NO_ROW);
             if before[slot] != after {
-                self.pending.push(before[slot], after, self.spec.emit_update_before);
+                self.pending.replace(before[slot], after, self.spec.emit_update_before);
             }
         }
         Ok(())
@@ -126,7 +124,7 @@ impl Operator for UpsertMaterialize {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
-        self.idle.iter_mut().for_each(|idle| idle.set_env(context.env.clone()));
+        self.idle.set_env(context.env);
         let Some(restored) = restored else { return Ok(()) };
         let width = self.types.len();
         let types: Vec<DataType> = self.types.iter().cloned().chain([DataType::UInt64]).collect();
@@ -162,12 +160,11 @@ impl Operator for UpsertMaterialize {
     }
 
     fn next_timer_ms(&self) -> Option<TimestampMs> {
-        self.idle.as_ref().and_then(IdleState::next_ms)
+        self.idle.next_ms()
     }
 
     fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
-        let mut idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
-        idle.retain(|key| self.keys.is_used(*key));
+        let idle = self.idle.take(now_ms, |key| self.keys.is_used(key));
         for key in &idle {
             std::mem::take(&mut self.lists[*key as usize]).into_iter().for_each(|row| self.rows.remove(row));
         }

@@ -28,30 +28,37 @@ const QUANTUM_MS: i64 = 200;
 #[test]
 fn a_slot_lives_from_its_last_touch() {
     let clock = Arc::new(ManualClock::default());
-    let mut idle = IdleState::new(Some(1600)).unwrap();
+    let mut idle = IdleState::new(Some(1600));
     idle.set_env(Env { clock: clock.clone(), random: Arc::new(SplitMix64::new(1)) });
     idle.touch([1, 2]);
     clock.set_ms(1000);
     idle.touch([2, 3]);
     assert_eq!(idle.next_ms(), Some(1700));
-    assert!(idle.take(1699).is_empty());
-    assert_eq!(idle.take(1700), [1]);
-    assert_eq!(idle.take(2700), [2, 3]);
+    assert!(idle.take(1699, |_| true).is_empty());
+    assert_eq!(idle.take(1700, |_| true), [1]);
+    assert_eq!(idle.take(2700, |_| true), [2, 3]);
     assert_eq!(idle.next_ms(), None);
-    assert!(IdleState::new(None).is_none() && IdleState::new(Some(0)).is_none());
+    idle.touch([4, 5]);
+    assert_eq!(idle.take(9000, |slot| slot != 4), [5], "slot 4 was freed");
+    for ttl_ms in [None, Some(0)] {
+        let mut endless = IdleState::new(ttl_ms);
+        endless.touch([1]);
+        assert!(endless.is_endless() && endless.next_ms().is_none());
+        assert!(endless.take(i64::MAX, |_| true).is_empty());
+    }
 }
 
 #[test]
 fn a_slot_that_was_freed_and_given_again_lives_its_own_time() {
     let clock = Arc::new(ManualClock::default());
-    let mut idle = IdleState::new(Some(1600)).unwrap();
+    let mut idle = IdleState::new(Some(1600));
     idle.set_env(Env { clock: clock.clone(), random: Arc::new(SplitMix64::new(1)) });
     idle.touch([7]);
     clock.set_ms(1500);
     // Nobody said that the slot was free in between.
     idle.touch([7]);
-    assert!(idle.take(3000).is_empty());
-    assert_eq!(idle.take(3200), [7]);
+    assert!(idle.take(3000, |_| true).is_empty());
+    assert_eq!(idle.take(3200, |_| true), [7]);
 }
 
 /// A key, a number, a text and a time.

@@ -132,8 +132,6 @@ impl Changes {
                 && self.keys[row + 1] == key;
             self.kinds[row] = if updated { RowKind::UpdateBefore } else { RowKind::Delete } as u8;
         }
-        self.emptied.sort_unstable();
-        self.emptied.dedup();
         Ok(())
     }
 }

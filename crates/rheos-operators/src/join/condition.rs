@@ -1,11 +1,13 @@
 //! The condition of a join beside its equal keys.
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::ArrayRef;
 use arrow::buffer::BooleanBuffer;
 use rheos_core::env::Env;
-use rheos_core::error::{Error, Result};
+use rheos_core::error::Result;
 use rheos_expr::program::Program;
 use rheos_expr::{EvalConfig, Expr};
+
+use crate::holds;
 
 /// A condition over pairs of rows, with the columns that it reads.
 pub(crate) struct Condition {
@@ -41,11 +43,6 @@ impl Condition {
 
     /// For each pair whether it holds; NULL counts as false. `columns` are the left side's and then the right side's.
     pub(crate) fn evaluate(&mut self, columns: &[ArrayRef], pairs: usize) -> Result<BooleanBuffer> {
-        let values = self.program.evaluate(columns, pairs)?;
-        let holds = values.first().and_then(|v| v.as_boolean_opt()).ok_or_else(|| Error::bug("a join condition that is no BOOLEAN"))?;
-        Ok(match holds.nulls() {
-            Some(nulls) => holds.values() & nulls.inner(),
-            None => holds.values().clone(),
-        })
+        holds(&self.program.evaluate(columns, pairs)?)
     }
 }

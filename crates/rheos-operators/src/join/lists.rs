@@ -1,5 +1,7 @@
 //! The rows of each key as linked lists over row slots.
 
+use rheos_state::{KeyIndex, Slot};
+
 use crate::row_store::NO_ROW;
 
 /// The rows of one key.
@@ -90,4 +92,12 @@ impl KeyLists {
     pub(crate) fn count(&self, key: u32) -> u32 {
         self.heads.get(key as usize).map_or(0, |h| h.count)
     }
+}
+
+/// Removes those of `candidates` that have no row left on either side; a key may be named more than once.
+pub(crate) fn remove_unused(keys: &mut KeyIndex, sides: [&KeyLists; 2], mut candidates: Vec<Slot>) {
+    candidates.sort_unstable();
+    candidates.dedup();
+    candidates.retain(|key| sides.iter().all(|lists| lists.count(*key) == 0));
+    keys.remove(&candidates);
 }

@@ -31,7 +31,7 @@ use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_core::time::TimestampMs;
-use rheos_state::{KeyIndex, Slot};
+use rheos_state::KeyIndex;
 
 use self::changes::Changes;
 use self::side::Side;
@@ -41,7 +41,7 @@ use crate::spec::{JoinKind, JoinSpec};
 
 pub(crate) use self::changes::{find, resolve};
 pub(crate) use self::condition::Condition;
-pub(crate) use self::lists::KeyLists;
+pub(crate) use self::lists::{KeyLists, remove_unused};
 pub(crate) use self::output::Assembly;
 pub(crate) use self::probe::{Cursor, MAX_STEPS, Pairs, collect};
 
@@ -169,9 +169,7 @@ impl Operator for Join {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
-        for idle in self.sides.iter_mut().filter_map(|side| side.idle.as_mut()) {
-            idle.set_env(context.env.clone());
-        }
+        self.sides.iter_mut().for_each(|side| side.idle.set_env(context.env.clone()));
         self.condition = self.condition.take().map(|c| c.with_env(context.env));
         let Some(restored) = restored else { return Ok(()) };
         for (side, name) in self.sides.iter_mut().zip(SIDES) {
@@ -201,22 +199,19 @@ impl Operator for Join {
                 out.emit(rows);
             }
         }
-        self.settle(&work)?;
+        self.settle(&mut work)?;
         Ok(Progress::Done)
     }
 
     fn next_timer_ms(&self) -> Option<TimestampMs> {
-        self.sides.iter().filter_map(|side| side.idle.as_ref()?.next_ms()).min()
+        self.sides.iter().filter_map(|side| side.idle.next_ms()).min()
     }
 
     fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
         let mut keys = self.sides[0].forget_idle(now_ms)?;
         keys.extend(self.sides[1].forget_idle(now_ms)?);
-        keys.sort_unstable();
-        keys.dedup();
         let [left, right] = &self.sides;
-        keys.retain(|key| left.lists.count(*key) + right.lists.count(*key) == 0);
-        self.keys.remove(&keys);
+        remove_unused(&mut self.keys, [&left.lists, &right.lists], keys);
         self.report();
         Ok(Progress::Done)
     }
@@ -273,12 +268,10 @@ impl Join {
     }
 
     /// Forgets keys without rows, and packs what is kept.
-    fn settle(&mut self, work: &Work) -> Result<()> {
+    fn settle(&mut self, work: &mut Work) -> Result<()> {
         self.sides[work.port].rows.settle()?;
         let [left, right] = &self.sides;
-        let gone = |key: &Slot| left.lists.count(*key) + right.lists.count(*key) == 0;
-        let gone: Vec<Slot> = work.changes.emptied.iter().copied().filter(gone).collect();
-        self.keys.remove(&gone);
+        remove_unused(&mut self.keys, [&left.lists, &right.lists], std::mem::take(&mut work.changes.emptied));
         self.report();
         Ok(())
     }

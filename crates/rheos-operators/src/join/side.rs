@@ -30,7 +30,7 @@ pub(super) struct Side {
     /// of the key: with a condition, or where rows are forgotten, and this side's rows without a match matter.
     pub(super) degrees: Option<Vec<u32>>,
     /// Rows that are to be forgotten some time after they came.
-    pub(super) idle: Option<IdleState>,
+    pub(super) idle: IdleState,
     /// By row slot: its key; kept only where rows are forgotten.
     key_of: Vec<u32>,
     /// The columns of a snapshot: the rows', then the number of matches where it is kept.
@@ -80,8 +80,8 @@ impl Side {
             let store = &self.rows;
             index.add(hashes[row], slot, |other| store.equals(other, columns, row));
         }
-        if let Some(idle) = &mut self.idle {
-            idle.touch([slot]);
+        if !self.idle.is_endless() {
+            self.idle.touch([slot]);
             self.key_of.resize(self.key_of.len().max(slot as usize + 1), 0);
             self.key_of[slot as usize] = key;
         }
@@ -90,8 +90,7 @@ impl Side {
 
     /// Forgets the rows whose time has come by `now_ms`; returns their keys.
     pub(super) fn forget_idle(&mut self, now_ms: TimestampMs) -> Result<Vec<u32>> {
-        let mut idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
-        idle.retain(|row| self.rows.is_kept(*row));
+        let idle = self.idle.take(now_ms, |row| self.rows.is_kept(row));
         let columns = self.rows.gather_all(&idle)?;
         let hashes = self.identity_hashes(&columns, idle.len())?;
         if let Some(index) = &mut self.index {

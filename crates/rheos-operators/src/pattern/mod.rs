@@ -13,7 +13,7 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
+use arrow::array::{ArrayRef, AsArray, UInt64Array};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, SchemaRef, UInt64Type};
 use rheos_core::batch::{Batch, ColumnBatch};
@@ -33,7 +33,7 @@ use crate::rank::RowOrder;
 use crate::row_store::{NO_ROW, RowStore, take_rows};
 use crate::row_time::{RowTimes, restore_watermark, save_watermark};
 use crate::spec::{MatchReference, MatchSpec};
-use crate::{read_spec, records};
+use crate::{holds, read_spec, records};
 
 /// Makes the kind known.
 pub(crate) fn register(registry: &mut Registry) {
@@ -381,16 +381,6 @@ impl Match {
         self.metrics.state_rows.set(self.rows.len() as i64);
         self.metrics.next_close_ms.set(self.timeouts.keys().next().copied().unwrap_or(TimestampMs::MAX));
     }
-}
-
-/// For which rows a condition is true.
-fn holds(values: &[ArrayRef]) -> Result<BooleanBuffer> {
-    let values =
-        values.first().and_then(|v| v.as_boolean_opt()).ok_or_else(|| Error::bug("a condition of a pattern that is no BOOLEAN"))?;
-    Ok(match values.nulls() {
-        Some(nulls) => values.values() & nulls.inner(),
-        None => values.values().clone(),
-    })
 }
 
 impl Operator for Match {

@@ -45,7 +45,7 @@ pub(super) struct KeepFirst {
     watermark: TimestampMs,
     /// The keys whose row was put out since the last snapshot.
     put_out: ChangedSlots,
-    idle: Option<IdleState>,
+    idle: IdleState,
     key_group_count: u32,
     metrics: Arc<OperatorMetrics>,
 }
@@ -83,9 +83,7 @@ impl KeepFirst {
             let key = slots[*row as usize] as usize;
             (self.first[key], self.times[key]) = (NO_ROW, i64::MAX);
         }
-        if let Some(idle) = &mut self.idle {
-            idle.touch(slots.iter().copied());
-        }
+        self.idle.touch(slots.iter().copied());
         Ok((slots, new_rows))
     }
 
@@ -159,7 +157,7 @@ impl Operator for KeepFirst {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
-        self.idle.iter_mut().for_each(|idle| idle.set_env(context.env.clone()));
+        self.idle.set_env(context.env);
         let Some(restored) = restored else { return Ok(()) };
         let types: Vec<_> = self.schema.fields().iter().map(|f| f.data_type().clone()).collect();
         for batch in restored.rows(PENDING, &types)? {
@@ -209,15 +207,14 @@ impl Operator for KeepFirst {
     }
 
     fn next_timer_ms(&self) -> Option<TimestampMs> {
-        self.idle.as_ref().and_then(IdleState::next_ms)
+        self.idle.next_ms()
     }
 
     fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
-        let idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
-        let used = idle.into_iter().filter(|key| self.keys.is_used(*key));
+        let idle = self.idle.take(now_ms, |key| self.keys.is_used(key));
         // A key whose row still waits for its time lives on.
-        let (done, waiting): (Vec<Slot>, Vec<Slot>) = used.partition(|key| self.first[*key as usize] == PUT_OUT);
-        self.idle.iter_mut().for_each(|idle| idle.touch(waiting.iter().copied()));
+        let (done, waiting): (Vec<Slot>, Vec<Slot>) = idle.into_iter().partition(|key| self.first[*key as usize] == PUT_OUT);
+        self.idle.touch(waiting);
         done.iter().for_each(|key| self.first[*key as usize] = NO_ROW);
         self.put_out.add(&done);
         self.keys.remove(&done);

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use rheos_core::batch::{Batch, ColumnBatch};
-use rheos_core::changelog::RowKind;
 use rheos_core::collector::Collector;
 use rheos_core::error::{Error, Result};
 use rheos_core::metrics::OperatorMetrics;
@@ -15,12 +14,12 @@ use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
 use rheos_core::time::TimestampMs;
 use rheos_state::{KeyIndex, Slot};
 
-use super::RankedRows;
 use crate::idle_state::IdleState;
 use crate::records;
 use crate::row_store::{MAX_SLOTS, NO_ROW, RowStore, take_rows};
 use crate::row_time::RowTimes;
 use crate::spec::DeduplicateSpec;
+use crate::stored_changes::StoredChanges;
 
 const ROWS: &str = "rows";
 /// Marks a row number of the batch at hand among slots of the store.
@@ -35,8 +34,8 @@ pub(super) struct KeepLast {
     /// By key: its last row, and that row's time.
     last: Vec<u32>,
     times: Vec<i64>,
-    pending: RankedRows,
-    idle: Option<IdleState>,
+    pending: StoredChanges,
+    idle: IdleState,
     key_group_count: u32,
     metrics: Arc<OperatorMetrics>,
 }
@@ -54,7 +53,7 @@ impl KeepLast {
             rows: RowStore::new(types),
             last: Vec::new(),
             times: Vec::new(),
-            pending: RankedRows::default(),
+            pending: StoredChanges::default(),
             idle: IdleState::new(spec.state_ttl_ms),
             key_group_count: 1,
             metrics: Arc::default(),
@@ -68,9 +67,7 @@ impl KeepLast {
         self.keys.resolve(&keys, rows, &mut slots, &mut new_rows)?;
         self.last.resize(self.keys.slot_bound(), NO_ROW);
         self.times.resize(self.keys.slot_bound(), i64::MIN);
-        if let Some(idle) = &mut self.idle {
-            idle.touch(slots.iter().copied());
-        }
+        self.idle.touch(slots.iter().copied());
         let times = RowTimes::of(&columns[self.time])?;
         let mut changed = Vec::new();
         for (row, key) in slots.iter().enumerate() {
@@ -114,7 +111,7 @@ impl Operator for KeepLast {
     fn open(&mut self, context: OperatorContext, restored: Option<OperatorSnapshot>) -> Result<()> {
         self.key_group_count = context.subtask.key_group_count;
         self.metrics = context.metrics;
-        self.idle.iter_mut().for_each(|idle| idle.set_env(context.env.clone()));
+        self.idle.set_env(context.env);
         let types: Vec<_> = self.schema.fields().iter().map(|f| f.data_type().clone()).collect();
         let Some(restored) = restored else { return Ok(()) };
         for batch in restored.rows(ROWS, &types)? {
@@ -137,21 +134,14 @@ impl Operator for KeepLast {
             self.settle()?;
             return Ok(Progress::Done);
         }
-        self.pending = RankedRows::default();
         for (key, before) in changed {
-            let row = self.last[key as usize];
-            if before == NO_ROW {
-                self.pending.push(row, 0, RowKind::Insert);
-            } else {
-                self.pending.push(before, 0, RowKind::UpdateBefore);
-                self.pending.push(row, 0, RowKind::UpdateAfter);
-            }
+            self.pending.replace(before, self.last[key as usize], true);
         }
         self.resume(out)
     }
 
     fn resume(&mut self, out: &mut Collector) -> Result<Progress> {
-        let progress = self.pending.emit(&mut self.rows, false, &self.schema, out)?;
+        let progress = self.pending.emit(&mut self.rows, &self.schema, out)?;
         if progress == Progress::Done {
             self.settle()?;
         }
@@ -159,12 +149,11 @@ impl Operator for KeepLast {
     }
 
     fn next_timer_ms(&self) -> Option<TimestampMs> {
-        self.idle.as_ref().and_then(IdleState::next_ms)
+        self.idle.next_ms()
     }
 
     fn timer(&mut self, now_ms: TimestampMs, _: &mut Collector) -> Result<Progress> {
-        let mut idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
-        idle.retain(|key| self.keys.is_used(*key));
+        let idle = self.idle.take(now_ms, |key| self.keys.is_used(key));
         for key in &idle {
             let row = std::mem::replace(&mut self.last[*key as usize], NO_ROW);
             self.times[*key as usize] = i64::MIN;

@@ -15,9 +15,9 @@ mod window_rank;
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, UInt8Array};
+use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::SchemaRef;
-use rheos_core::batch::{Batch, ColumnBatch};
+use rheos_core::batch::Batch;
 use rheos_core::changelog::RowKind;
 use rheos_core::collector::Collector;
 use rheos_core::error::Result;
@@ -31,9 +31,10 @@ use rheos_state::Slot;
 pub(crate) use self::order::{LongKey, OrderKey, RowOrder, ShortKey};
 use self::top_rows::Touched;
 pub(crate) use self::top_rows::{TopRows, TopRowsSpec};
+use crate::read_spec;
 use crate::row_store::RowStore;
 use crate::spec::RankSpec;
-use crate::{read_spec, records};
+use crate::stored_changes::StoredChanges;
 
 /// Makes the kinds known.
 pub(crate) fn register(registry: &mut Registry) {
@@ -191,35 +192,19 @@ impl<K: OrderKey> Operator for Rank<K> {
 /// Stored rows to put out, with their ranks and kinds.
 #[derive(Debug, Default)]
 struct RankedRows {
-    rows: Vec<u32>,
+    changes: StoredChanges,
     ranks: Vec<i64>,
-    kinds: Vec<u8>,
-    /// How many were put out.
-    done: usize,
 }
 
 impl RankedRows {
     fn push(&mut self, row: u32, rank: i64, kind: RowKind) {
-        self.rows.push(row);
+        self.changes.push(row, kind);
         self.ranks.push(rank);
-        self.kinds.push(kind as u8);
     }
 
     /// Puts out as much as fits.
     fn emit(&mut self, store: &mut RowStore, rank_column: bool, output: &SchemaRef, out: &mut Collector) -> Result<Progress> {
-        while self.done < self.rows.len() {
-            if out.is_full() {
-                return Ok(Progress::More);
-            }
-            let part = self.done..self.rows.len().min(self.done + out.room());
-            let mut columns = store.gather_all(&self.rows[part.clone()])?;
-            if rank_column {
-                columns.push(Arc::new(Int64Array::from(self.ranks[part.clone()].to_vec())) as ArrayRef);
-            }
-            let records = records(output, columns, part.len())?;
-            out.emit(ColumnBatch::changes(records, UInt8Array::from(self.kinds[part.clone()].to_vec()))?);
-            self.done = part.end;
-        }
-        Ok(Progress::Done)
+        let ranks = &self.ranks;
+        self.changes.emit_with(store, output, out, |part| rank_column.then(|| Arc::new(Int64Array::from(ranks[part].to_vec())) as ArrayRef))
     }
 }

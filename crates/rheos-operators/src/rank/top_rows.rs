@@ -44,7 +44,7 @@ pub(crate) struct TopRows<K> {
     /// By partition: the batch that touched it last, so that it is recorded once a batch.
     touched_in: Vec<u64>,
     batch: u64,
-    idle: Option<IdleState>,
+    idle: IdleState,
 }
 
 /// The partitions that a batch touched, and what was visible of each before.
@@ -116,9 +116,7 @@ impl<K: OrderKey> TopRows<K> {
         self.partitions.resize_with(self.keys.slot_bound(), Ordered::default);
         self.touched_in.resize(self.keys.slot_bound(), 0);
         self.batch += 1;
-        if let Some(idle) = &mut self.idle {
-            idle.touch(slots.iter().copied());
-        }
+        self.idle.touch(slots.iter().copied());
         let order = self.order.keys(columns)?;
         if self.retracted.is_some() {
             self.change(batch, &slots, &order, visible, metrics, &mut touched)?;
@@ -149,20 +147,17 @@ impl<K: OrderKey> TopRows<K> {
 
     /// Gives it the clock by which partitions are forgotten.
     pub(crate) fn set_env(&mut self, env: Env) {
-        if let Some(idle) = &mut self.idle {
-            idle.set_env(env);
-        }
+        self.idle.set_env(env);
     }
 
     /// When a partition may have to be forgotten.
     pub(crate) fn next_timer_ms(&self) -> Option<TimestampMs> {
-        self.idle.as_ref().and_then(IdleState::next_ms)
+        self.idle.next_ms()
     }
 
     /// Forgets the partitions that nothing has come for.
     pub(crate) fn forget_idle(&mut self, now_ms: TimestampMs) -> Result<()> {
-        let mut idle = self.idle.as_mut().map(|idle| idle.take(now_ms)).unwrap_or_default();
-        idle.retain(|slot| self.keys.is_used(*slot));
+        let idle = self.idle.take(now_ms, |slot| self.keys.is_used(slot));
         if self.retracted.is_some() {
             let mut rows = Vec::new();
             idle.iter().for_each(|partition| self.range(*partition, (1, u64::MAX), &mut rows));
