@@ -11,8 +11,8 @@ use rheos_core::types::{LogicalType, TypeKind};
 pub(crate) use coercion::added_length;
 pub use coercion::{common_type, is_implicitly_castable, same_kind};
 pub use literal::{
-    literal_bool, literal_bytes, literal_date, literal_decimal, literal_double, literal_int, literal_interval_months, literal_interval_ms,
-    literal_null, literal_number, literal_text, literal_time, literal_timestamp, typed_null,
+    literal_bigint, literal_bool, literal_bytes, literal_date, literal_decimal, literal_double, literal_int, literal_interval_months,
+    literal_interval_ms, literal_null, literal_number, literal_text, literal_time, literal_timestamp, typed_null,
 };
 
 use crate::expr::{Expr, Literal};

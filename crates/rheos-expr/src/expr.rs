@@ -98,6 +98,14 @@ impl Expr {
         }
     }
 
+    /// What the casts around it are of.
+    pub fn without_casts(&self) -> &Expr {
+        match self {
+            Expr::Cast { arg, .. } => arg.without_casts(),
+            other => other,
+        }
+    }
+
     /// The value, if it is a constant.
     pub fn literal(&self) -> Option<&Literal> {
         match self {

@@ -143,21 +143,13 @@ mod tests {
 
     fn count_of_ten_seconds() -> ProcessingTimeSpec {
         let input = Schema::new(vec![Field::new("k", TypeKind::BigInt.nullable()), Field::new("p", TypeKind::Timestamp(3).not_null())]);
-        let count = AggregateCall {
-            function: "COUNT".into(),
-            args: vec![],
-            arg_types: vec![],
-            filter: None,
-            distinct: false,
-            ty: TypeKind::BigInt.not_null(),
-        };
         let field = |name: &str, kind: TypeKind| Field::new(name, kind.not_null());
         let window = WindowSpec::Tumble { size_ms: 10_000, offset_ms: 0 };
         let spec = WindowAggregateSpec {
             input,
             windowing: Windowing::Time { column: 1, window },
             keys: vec![0],
-            aggregates: vec![count],
+            aggregates: vec![AggregateCall::count_rows(None)],
             input_retracts: false,
             properties: vec![WindowProperty::Start],
             output: Schema::new(vec![

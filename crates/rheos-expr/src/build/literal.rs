@@ -24,6 +24,11 @@ pub fn literal_bool(value: bool) -> Expr {
     constant(Literal::Bool(value), TypeKind::Boolean)
 }
 
+/// A BIGINT.
+pub fn literal_bigint(value: i64) -> Expr {
+    constant(Literal::Int(value), TypeKind::BigInt)
+}
+
 /// An integer: INT if it fits, else BIGINT.
 pub fn literal_int(value: i64) -> Expr {
     let kind = if i32::try_from(value).is_ok() { TypeKind::Int } else { TypeKind::BigInt };

@@ -11,7 +11,6 @@ use arrow::compute::kernels::zip::zip;
 use arrow::compute::{interleave, take};
 use arrow::datatypes::Int64Type;
 use rheos_core::error::{Error, Result};
-use rheos_core::types::TypeKind;
 use rheos_state::{Slot, SlotColumns};
 
 use crate::aggregate::{AggregateSet, Rows};
@@ -123,9 +122,9 @@ impl Frames {
             let unbounded = Frame::Range { preceding_ms: None };
             let (frame, count, call) = match call {
                 OverCall::Aggregate { call, frame } => (*frame, Count::Frame, call.clone()),
-                OverCall::RowNumber => (Frame::Rows { preceding: None }, Count::Frame, count_rows()),
-                OverCall::Rank => (unbounded, Count::Before, count_rows()),
-                OverCall::DenseRank => (unbounded, Count::Places, count_rows()),
+                OverCall::RowNumber => (Frame::Rows { preceding: None }, Count::Frame, AggregateCall::count_rows(None)),
+                OverCall::Rank => (unbounded, Count::Before, AggregateCall::count_rows(None)),
+                OverCall::DenseRank => (unbounded, Count::Places, AggregateCall::count_rows(None)),
                 OverCall::Offset { .. } => {
                     offsets.push((output, call.clone()));
                     continue;
@@ -343,16 +342,4 @@ fn look_at(call: &OverCall, looked_at: &[u32], rows: &[u32], columns: &[ArrayRef
     let defaults = take(columns[*default].as_ref(), &UInt32Array::from(rows.to_vec()), None)?;
     let is_there: BooleanArray = looked_at.iter().map(|row| Some(*row != NO_ROW)).collect();
     Ok(zip(&is_there, &found, &defaults)?)
-}
-
-/// COUNT(*).
-fn count_rows() -> AggregateCall {
-    AggregateCall {
-        function: "COUNT".into(),
-        args: vec![],
-        arg_types: vec![],
-        filter: None,
-        distinct: false,
-        ty: TypeKind::BigInt.not_null(),
-    }
 }

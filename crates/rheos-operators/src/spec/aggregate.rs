@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use rheos_core::schema::Schema;
-use rheos_core::types::LogicalType;
+use rheos_core::types::{LogicalType, TypeKind};
 
 mod resolve;
 
@@ -24,6 +24,14 @@ pub struct AggregateCall {
     pub distinct: bool,
     /// The type of the result.
     pub ty: LogicalType,
+}
+
+impl AggregateCall {
+    /// COUNT(*), of all rows or of those where column `filter` is true.
+    pub fn count_rows(filter: Option<usize>) -> Self {
+        let (args, arg_types, ty) = (vec![], vec![], TypeKind::BigInt.not_null());
+        AggregateCall { function: "COUNT".into(), args, arg_types, filter, distinct: false, ty }
+    }
 }
 
 /// `group-aggregate`: GROUP BY over an unbounded input; the result is updated as rows come.

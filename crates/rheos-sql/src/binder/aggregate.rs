@@ -8,7 +8,6 @@ use rheos_expr::{Expr, Literal, build};
 use rheos_operators::spec::aggregate;
 use rheos_operators::spec::{AggregateCall, WindowProperty, Windowing};
 
-use super::literal;
 use super::scope::{AGGREGATE_BASE, OUTER_BASE, OVER_BASE, Scope};
 use crate::error::{SqlError, SqlResult};
 use crate::plan::{Column, Plan, Rel};
@@ -269,10 +268,10 @@ fn expand(input: Plan, keys: usize, sets: &[Vec<usize>]) -> Plan {
             let mut list = input.all_columns();
             for (k, item) in list.iter_mut().enumerate().take(keys) {
                 if !set.contains(&k) {
-                    *item = literal::null(item.ty().kind.clone());
+                    *item = build::typed_null(item.ty().kind.clone());
                 }
             }
-            list.push(literal::integer(number as i64));
+            list.push(build::literal_int(number as i64));
             list
         })
         .collect();
@@ -289,12 +288,11 @@ fn grouping_bits(call: &BoundAggregate, keys: &[Expr], sets: &[Vec<usize>], set_
         columns.push(key.ok_or_else(|| wrong(format!("an argument of {} is no key of GROUP BY", call.function)))?);
     }
     let bits = |set: &Vec<usize>| columns.iter().fold(0i64, |bits, c| bits << 1 | i64::from(!set.contains(c)));
-    let constant = |value: i64| Expr::Literal { value: Literal::Int(value), ty: TypeKind::BigInt.not_null() };
-    let Some(number) = set_number else { return Ok(constant(bits(&sets[0]))) };
+    let Some(number) = set_number else { return Ok(build::literal_bigint(bits(&sets[0]))) };
     let mut branches = Vec::new();
     for (i, set) in sets.iter().enumerate().skip(1) {
-        let is_set = build::call("=", vec![number.clone(), literal::integer(i as i64)]).map_err(wrong)?;
-        branches.push((is_set, constant(bits(set))));
+        let is_set = build::call("=", vec![number.clone(), build::literal_int(i as i64)]).map_err(wrong)?;
+        branches.push((is_set, build::literal_bigint(bits(set))));
     }
-    build::case(branches, Some(constant(bits(&sets[0])))).map_err(wrong)
+    build::case(branches, Some(build::literal_bigint(bits(&sets[0])))).map_err(wrong)
 }

@@ -281,7 +281,7 @@ impl Work<'_> {
     fn equality(&self, conjunct: &Expr) -> Option<(usize, Expr)> {
         let Expr::Call { function, args, .. } = conjunct else { return None };
         let ("=", [a, b]) = (function.as_str(), args.as_slice()) else { return None };
-        let column = |e: &Expr| match uncast(e) {
+        let column = |e: &Expr| match e.without_casts() {
             Expr::Column { index, .. } if is_outer(*index) => self.outer.iter().position(|o| *o == index - OUTER_BASE),
             _ => None,
         };
@@ -356,20 +356,7 @@ impl Work<'_> {
 /// The columns `at .. at + count` put behind all others.
 fn moved_last(plan: Plan, at: usize, count: usize) -> Plan {
     let all: Vec<usize> = (0..at).chain(at + count..plan.columns.len()).chain(at..at + count).collect();
-    projected(plan, &all)
-}
-
-fn projected(plan: Plan, columns: &[usize]) -> Plan {
-    let projections = columns.iter().map(|c| plan.column(*c)).collect();
-    let names = columns.iter().map(|c| plan.columns[*c].name.clone()).collect();
-    Plan::calc(plan, None, projections, names)
-}
-
-fn uncast(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Cast { arg, .. } => uncast(arg),
-        other => other,
-    }
+    Plan::project(plan, &all)
 }
 
 /// The own side of an equality: without the cast that only brings it to the type of the other side.

@@ -6,7 +6,7 @@ use sqlparser::ast::{
 };
 
 use rheos_core::types::{LogicalType, TypeKind};
-use rheos_expr::{Expr, Literal, build, functions};
+use rheos_expr::{Expr, build, functions};
 use rheos_operators::spec::aggregate;
 
 use super::aggregate::AggregateCollector;
@@ -72,7 +72,7 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
         let expr = self.bind(ast)?;
         match expr.ty().kind {
             TypeKind::Boolean => Ok(expr),
-            TypeKind::Null => Ok(literal::null(TypeKind::Boolean)),
+            TypeKind::Null => Ok(build::typed_null(TypeKind::Boolean)),
             _ => Err(SqlError::at(ast, format!("a condition must be BOOLEAN, this is {}", expr.ty().kind))),
         }
     }
@@ -152,7 +152,7 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
             }
             Ast::Position { expr, r#in } => self.call_on(ast, "POSITION", &[expr, r#in]),
             Ast::Substring { expr, substring_from, substring_for, .. } => {
-                let from = substring_from.as_deref().map_or_else(|| Ok(literal::integer(1)), |e| self.bind(e))?;
+                let from = substring_from.as_deref().map_or_else(|| Ok(build::literal_int(1)), |e| self.bind(e))?;
                 let mut args = vec![self.bind(expr)?, from];
                 if let Some(length) = substring_for {
                     args.push(self.bind(length)?);
@@ -241,7 +241,7 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
             && let Value::Number(text, _) = &v.value
             && let Ok(value) = format!("-{text}").parse::<i64>()
         {
-            return Ok(literal::integer(value));
+            return Ok(build::literal_int(value));
         }
         let value = self.bind(expr)?;
         match op {
@@ -463,7 +463,7 @@ fn in_list(ast: &Ast, value: Expr, items: Vec<Expr>) -> SqlResult<Expr> {
             Some(c) => call(ast, "OR", vec![c, equal])?,
         });
     }
-    Ok(chain.unwrap_or(Expr::Literal { value: Literal::Bool(false), ty: TypeKind::Boolean.not_null() }))
+    Ok(chain.unwrap_or_else(|| build::literal_bool(false)))
 }
 
 fn is_niladic(name: &str) -> bool {

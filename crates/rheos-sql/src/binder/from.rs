@@ -255,9 +255,7 @@ impl Binder<'_> {
         let ttl_ms = [self.state_ttl(&scope.columns[..split]), self.state_ttl(&scope.columns[split..])];
         let mut plan = Plan::join(left, right, kind, (vec![], vec![]), condition, join_scope).with_state_ttl(ttl_ms);
         if filtered {
-            let projections = (0..shown).map(|c| plan.column(c)).collect();
-            let names = plan.names()[..shown].to_vec();
-            plan = Plan::calc(plan, None, projections, names);
+            plan = Plan::project(plan, &(0..shown).collect::<Vec<_>>());
         }
         for (column, known) in scope.columns.iter_mut().zip(&plan.columns) {
             column.column = known.clone();

@@ -80,9 +80,7 @@ fn lateral_join(left: Plan, right: Plan, kind: JoinKind, condition: Option<Expr>
     let condition = and_all(condition.into_iter().chain(freed.condition(&left)?).collect())?;
     let shown = left.columns.len() + freed.width();
     let joined = Plan::join(left, freed.plan, kind, (vec![], vec![]), condition, JoinScope::Unbounded);
-    let projections = (0..shown).map(|c| joined.column(c)).collect();
-    let names = joined.names()[..shown].to_vec();
-    Ok(Plan::calc(joined, None, projections, names))
+    Ok(Plan::project(joined, &(0..shown).collect::<Vec<_>>()))
 }
 
 /// The left plan with the elements of a collection.
@@ -107,9 +105,7 @@ fn unnest(left: Plan, scope: &Scope<'_>, collection: &Ast, outer: bool, ordinali
     let prepared = Plan::calc(left, None, projections, names);
     let unnested = Plan::unnest(prepared, Unnesting::Elements { column: at, counted, outer, ordinality }, elements);
     let shown: Vec<usize> = (0..at).chain(at + 1..unnested.columns.len()).collect();
-    let projections = shown.iter().map(|c| unnested.column(*c)).collect();
-    let names = shown.iter().map(|c| unnested.columns[*c].name.clone()).collect();
-    Ok(Plan::calc(unnested, None, projections, names))
+    Ok(Plan::project(unnested, &shown))
 }
 
 /// The columns that the elements of a collection make.

@@ -4,7 +4,7 @@ use sqlparser::ast::{DataType, DateTimeField, Expr as Ast, Interval, Spanned, Ty
 
 use rheos_core::text;
 use rheos_core::types::{MAX_DECIMAL_PRECISION, TypeKind, timestamp_unit};
-use rheos_expr::{Expr, Literal};
+use rheos_expr::{Expr, Literal, build};
 
 use crate::error::{SqlError, SqlResult};
 
@@ -13,8 +13,8 @@ pub(super) fn bind_value(value: &Value) -> SqlResult<Expr> {
     Ok(match value {
         Value::Number(text, _) => number(text)?,
         Value::SingleQuotedString(s) => text_literal(s),
-        Value::Boolean(b) => Expr::Literal { value: Literal::Bool(*b), ty: TypeKind::Boolean.not_null() },
-        Value::Null => null(TypeKind::Null),
+        Value::Boolean(b) => build::literal_bool(*b),
+        Value::Null => build::typed_null(TypeKind::Null),
         Value::HexStringLiteral(hex) => {
             let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(hex.get(i..i + 2)?, 16).ok()).collect();
             let bytes = bytes.ok_or_else(|| SqlError::new(format!("'{hex}' is no hexadecimal text of whole bytes")))?;
@@ -25,25 +25,9 @@ pub(super) fn bind_value(value: &Value) -> SqlResult<Expr> {
     })
 }
 
-/// NULL of a kind.
-pub(super) fn null(kind: TypeKind) -> Expr {
-    Expr::Literal { value: Literal::Null, ty: kind.nullable() }
-}
-
-/// TRUE or FALSE.
-pub(super) fn boolean(value: bool) -> Expr {
-    Expr::Literal { value: Literal::Bool(value), ty: TypeKind::Boolean.not_null() }
-}
-
 /// A text as SQL types it.
 pub(super) fn text_literal(s: &str) -> Expr {
     Expr::Literal { value: Literal::Text(s.to_string()), ty: TypeKind::Char(s.chars().count() as u32).not_null() }
-}
-
-/// An integer literal of type INT, or BIGINT where it is too large.
-pub(super) fn integer(value: i64) -> Expr {
-    let kind = if i32::try_from(value).is_ok() { TypeKind::Int } else { TypeKind::BigInt };
-    Expr::Literal { value: Literal::Int(value), ty: kind.not_null() }
 }
 
 fn number(text: &str) -> SqlResult<Expr> {
@@ -52,7 +36,7 @@ fn number(text: &str) -> SqlResult<Expr> {
         return Ok(Expr::Literal { value: Literal::Float(value.to_bits()), ty: TypeKind::Double.not_null() });
     }
     if let Ok(value) = text.parse::<i64>() {
-        return Ok(integer(value));
+        return Ok(build::literal_int(value));
     }
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let unscaled = format!("{whole}{fraction}");

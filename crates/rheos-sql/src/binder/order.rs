@@ -70,9 +70,7 @@ impl Binder<'_> {
         if plan.columns.len() == visible {
             return Ok(plan);
         }
-        let shown = (0..visible).map(|i| plan.column(i)).collect();
-        let names = plan.names()[..visible].to_vec();
-        Ok(Plan::calc(plan, None, shown, names))
+        Ok(Plan::project(plan, &(0..visible).collect::<Vec<_>>()))
     }
 
     /// ORDER BY something that is not in the SELECT list: the query with those expressions as further columns, and the order

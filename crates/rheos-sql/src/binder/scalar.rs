@@ -6,11 +6,11 @@ use rheos_core::types::{LogicalType, TypeKind};
 use rheos_expr::{Expr, Literal, build};
 use rheos_operators::spec::{AggregateCall, JoinKind};
 
+use super::Binder;
 use super::decorrelate::{decorrelate, is_correlated, map_outer};
 use super::expr::{Extension, call};
 use super::scope::{OUTER_BASE, SUBQUERY_BASE, Scope};
 use super::subquery::has_always_a_row;
-use super::{Binder, literal};
 use crate::error::{SqlError, SqlResult};
 use crate::optimizer::simplify::substitute;
 use crate::plan::{JoinScope, Plan, Rel};
@@ -67,10 +67,10 @@ impl Extension for SubqueryCollector<'_, '_> {
     fn exists(&mut self, at: &Ast, query: &Query, scope: &Scope<'_>) -> SqlResult<Expr> {
         let plan = self.binder.bind_subquery(query, scope)?;
         if has_always_a_row(&plan) {
-            return Ok(literal::boolean(true));
+            return Ok(build::literal_bool(true));
         }
         let count = self.count(plan, false);
-        call(at, ">", vec![count, bigint(0)])
+        call(at, ">", vec![count, build::literal_bigint(0)])
     }
 
     fn is_in(&mut self, at: &Ast, value: Expr, query: &Query, scope: &Scope<'_>) -> SqlResult<Expr> {
@@ -90,18 +90,19 @@ impl Extension for SubqueryCollector<'_, '_> {
         });
         let equal = call(at, "=", vec![plan.column(0), outer_value])?;
         let matches = self.count(Plan::filter(plan.clone(), equal), false);
-        let found = call(at, ">", vec![matches, bigint(0)])?;
+        let found = call(at, ">", vec![matches, build::literal_bigint(0)])?;
         if !value.ty().nullable && !plan.columns[0].ty.nullable {
             return Ok(found);
         }
         // Unknown where the value, or one that it is compared with, is NULL.
         let (rows, values) = (self.count(plan.clone(), false), self.count(plan, true));
-        let none = call(at, "=", vec![rows.clone(), bigint(0)])?;
+        let none = call(at, "=", vec![rows.clone(), build::literal_bigint(0)])?;
         let has_null = call(at, ">", vec![rows, values])?;
         let is_null = call(at, "IS NULL", vec![value])?;
         let unknown = call(at, "OR", vec![is_null, has_null])?;
-        let branches = vec![(found, literal::boolean(true)), (none, literal::boolean(false)), (unknown, literal::null(TypeKind::Boolean))];
-        build::case(branches, Some(literal::boolean(false))).map_err(|e| SqlError::at(at, e))
+        let branches =
+            vec![(found, build::literal_bool(true)), (none, build::literal_bool(false)), (unknown, build::typed_null(TypeKind::Boolean))];
+        build::case(branches, Some(build::literal_bool(false))).map_err(|e| SqlError::at(at, e))
     }
 }
 
@@ -122,7 +123,7 @@ pub(super) fn join(mut plan: Plan, found: Vec<Found>, mut outer: impl FnMut(usiz
         };
         let mut projections = subquery.all_columns();
         let mut names = subquery.names();
-        projections.push(literal::boolean(true));
+        projections.push(build::literal_bool(true));
         names.push("$there".into());
         let there = at + projections.len() - 1;
         let subquery = if empty.is_some() { Plan::calc(subquery, None, projections, names) } else { subquery };
@@ -160,16 +161,14 @@ fn at_most_one_row(plan: Plan, keys: Vec<usize>) -> SqlResult<Plan> {
     // The value first, then what it is of.
     let last = grouped.columns.len() - 1;
     let order: Vec<usize> = std::iter::once(last).chain(0..last).collect();
-    let projections = order.iter().map(|c| grouped.column(*c)).collect();
-    let names = order.iter().map(|c| grouped.columns[*c].name.clone()).collect();
-    Ok(Plan::calc(grouped, None, projections, names))
+    Ok(Plan::project(grouped, &order))
 }
 
 /// What a subquery that aggregates everything is of no rows: counts are 0. `None` where it is NULL.
 fn value_of_nothing(plan: &Plan) -> Option<Expr> {
     let zero = |call: &AggregateCall, ty: &LogicalType| match call.function.as_str() {
         "COUNT" | "SUM0" => Expr::Literal { value: Literal::Int(0), ty: ty.clone() },
-        _ => literal::null(ty.kind.clone()),
+        _ => build::typed_null(ty.kind.clone()),
     };
     let value = match &plan.rel {
         Rel::Aggregate { keys, calls, .. } if keys.is_empty() => zero(&calls[0], &plan.columns[0].ty),
@@ -184,8 +183,4 @@ fn value_of_nothing(plan: &Plan) -> Option<Expr> {
         _ => return None,
     };
     (value.columns().is_empty() && !matches!(value, Expr::Literal { value: Literal::Null, .. })).then_some(value)
-}
-
-fn bigint(value: i64) -> Expr {
-    Expr::Literal { value: Literal::Int(value), ty: TypeKind::BigInt.not_null() }
 }

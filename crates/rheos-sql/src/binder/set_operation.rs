@@ -5,8 +5,7 @@
 
 use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
 
-use rheos_core::types::TypeKind;
-use rheos_expr::{Expr, Literal, build};
+use rheos_expr::{Expr, build};
 use rheos_operators::spec::{AggregateCall, Unnesting};
 
 use super::query::{distinct, same_types};
@@ -33,34 +32,24 @@ pub(super) fn bind(at: &SetExpr, left: Plan, right: Plan, op: SetOperator, quant
 fn combine(plans: Vec<Plan>, intersects: bool, all: bool) -> Result<Plan, String> {
     let width = plans[0].columns.len();
     let names = plans[0].names();
-    let number = |n: i64| Expr::Literal { value: Literal::Int(n), ty: TypeKind::BigInt.not_null() };
     // Each row says of which side it is.
     let marked: Vec<Plan> = plans
         .into_iter()
         .enumerate()
         .map(|(side, plan)| {
-            let is_left = Expr::Literal { value: Literal::Bool(side == 0), ty: TypeKind::Boolean.not_null() };
-            let is_right = Expr::Literal { value: Literal::Bool(side == 1), ty: TypeKind::Boolean.not_null() };
-            let projections = plan.all_columns().into_iter().chain([is_left, is_right]).collect();
+            let sides = [build::literal_bool(side == 0), build::literal_bool(side == 1)];
+            let projections = plan.all_columns().into_iter().chain(sides).collect();
             let names = plan.names().into_iter().chain(["$left".into(), "$right".into()]).collect();
             Plan::calc(plan, None, projections, names)
         })
         .collect();
-    let count = |filter: usize| AggregateCall {
-        function: "COUNT".into(),
-        args: vec![],
-        arg_types: vec![],
-        filter: Some(filter),
-        distinct: false,
-        ty: TypeKind::BigInt.not_null(),
-    };
-    let calls = vec![count(width), count(width + 1)];
+    let calls = [width, width + 1].map(|side| AggregateCall::count_rows(Some(side))).to_vec();
     let counted = Plan::aggregate(Plan::union(marked), (0..width).collect(), calls, vec!["$left".into(), "$right".into()]);
     let (left, right) = (counted.column(width), counted.column(width + 1));
     let shown: Vec<Expr> = (0..width).map(|c| counted.column(c)).collect();
     if !all {
-        let in_left = build::call(">", vec![left, number(0)])?;
-        let by_right = build::call(if intersects { ">" } else { "=" }, vec![right, number(0)])?;
+        let in_left = build::call(">", vec![left, build::literal_bigint(0)])?;
+        let by_right = build::call(if intersects { ">" } else { "=" }, vec![right, build::literal_bigint(0)])?;
         let condition = build::call("AND", vec![in_left, by_right])?;
         return Ok(Plan::calc(counted, Some(condition), shown, names));
     }
@@ -70,7 +59,7 @@ fn combine(plans: Vec<Plan>, intersects: bool, all: bool) -> Result<Plan, String
     } else {
         build::call("-", vec![left, right])?
     };
-    let condition = build::call(">", vec![times.clone(), number(0)])?;
+    let condition = build::call(">", vec![times.clone(), build::literal_bigint(0)])?;
     let projections = shown.into_iter().chain([times]).collect();
     let with_times: Vec<String> = names.iter().cloned().chain(["$times".into()]).collect();
     let repeated = Plan::unnest(Plan::calc(counted, Some(condition), projections, with_times), Unnesting::Times { column: width }, vec![]);

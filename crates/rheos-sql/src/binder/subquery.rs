@@ -2,15 +2,15 @@
 
 use sqlparser::ast::{Expr as Ast, GroupByExpr, Query, Select, SelectItem, SetExpr, UnaryOperator};
 
-use rheos_expr::Expr;
+use rheos_expr::{Expr, build};
 use rheos_operators::spec::JoinKind;
 
+use super::Binder;
 use super::aggregate::AggregateCollector;
 use super::decorrelate::{decorrelate, is_correlated};
 use super::expr::{ExprBinder, call};
 use super::query::and_all;
 use super::scope::{OUTER_BASE, Scope};
-use super::{Binder, literal};
 use crate::error::{SqlError, SqlResult};
 use crate::plan::{JoinScope, Plan, Rel};
 
@@ -35,7 +35,7 @@ impl Binder<'_> {
         let Some(select) = plain_select(query) else {
             let inner = self.bind_subquery(query, scope)?;
             if has_always_a_row(&inner) {
-                return Ok(if negated { Plan::filter(plan.clone(), literal::boolean(false)) } else { plan.clone() });
+                return Ok(if negated { Plan::filter(plan.clone(), build::literal_bool(false)) } else { plan.clone() });
             }
             let (inner, condition) = freed(inner, plan)?;
             return Ok(Plan::join(plan.clone(), inner, kind, (vec![], vec![]), condition, JoinScope::Unbounded));

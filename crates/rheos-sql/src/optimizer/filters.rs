@@ -153,7 +153,7 @@ fn push_into(plan: Plan, conditions: Vec<Expr>, registry: &Registry) -> SqlResul
                 // Nothing says up to which row: all are kept and numbered.
                 let over = Plan::over(input, partition, order, calls, names);
                 if first > 1 {
-                    let from = Expr::Literal { value: Literal::Int(first as i64), ty: TypeKind::BigInt.not_null() };
+                    let from = build::literal_bigint(first as i64);
                     above.push(build::call(">=", vec![over.column(rank), from]).map_err(SqlError::new)?);
                 }
                 return filtered(renamed(&plan, over), above);
@@ -241,8 +241,8 @@ fn rank_strategy(input: &Plan, partition: &[usize], order: &[SortKey], start: u6
 fn rank_bounds(condition: &Expr, rank: usize) -> Option<(u64, Option<u64>)> {
     let Expr::Call { function, args, .. } = condition else { return None };
     let [left, right] = args.as_slice() else { return None };
-    let is_rank = |e: &Expr| matches!(uncast(e), Expr::Column { index, .. } if *index == rank);
-    let number = |e: &Expr| match uncast(e) {
+    let is_rank = |e: &Expr| matches!(e.without_casts(), Expr::Column { index, .. } if *index == rank);
+    let number = |e: &Expr| match e.without_casts() {
         Expr::Literal { value: Literal::Int(n), .. } => Some(*n),
         _ => None,
     };
@@ -261,13 +261,6 @@ fn rank_bounds(condition: &Expr, rank: usize) -> Option<(u64, Option<u64>)> {
         ">=" => Some((n.max(1), None)),
         ">" => Some((n + 1, None)),
         _ => None,
-    }
-}
-
-fn uncast(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Cast { arg, .. } => uncast(arg),
-        other => other,
     }
 }
 
@@ -339,7 +332,7 @@ fn predicate(condition: &Expr, spec: &TableSpec) -> Option<Predicate> {
         _ => None,
     };
     // INT compared with BIGINT stands in a cast that changes no value, as a text does that becomes longer.
-    let column = |e: &Expr| match uncast(e) {
+    let column = |e: &Expr| match e.without_casts() {
         Expr::Column { index, .. } if keeps_values(e) => Some(*index),
         _ => None,
     };

@@ -14,12 +14,7 @@ pub(super) fn prune(plan: Plan, wanted: &[usize]) -> Plan {
     let (pruned, position) = prune_node(plan, wanted);
     let at: Vec<usize> = wanted.iter().map(|w| position[*w]).collect();
     let exact = at.len() == pruned.columns.len() && at.iter().enumerate().all(|(i, a)| i == *a);
-    let mut plan = if exact {
-        pruned
-    } else {
-        let projections = at.iter().map(|a| pruned.column(*a)).collect();
-        Plan::calc(pruned, None, projections, old.iter().map(|c| c.name.clone()).collect())
-    };
+    let mut plan = if exact { pruned } else { Plan::project(pruned, &at) };
     for (column, known) in plan.columns.iter_mut().zip(old) {
         column.name = known.name;
         column.time = column.time.or(known.time);

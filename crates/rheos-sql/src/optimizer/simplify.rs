@@ -1,6 +1,5 @@
 //! Computes what has become constant after a substitution.
 
-use rheos_core::types::TypeKind;
 use rheos_expr::{Expr, Literal, build};
 
 /// The node simplified, its parts being simple already: calls of constants are computed, branches of CASE that cannot
@@ -52,7 +51,7 @@ fn shrink(function: String, args: Vec<Expr>, ty: rheos_core::types::LogicalType)
         }
     }
     match left.len() {
-        0 => Expr::Literal { value: Literal::Bool(!decides), ty: TypeKind::Boolean.not_null() },
+        0 => build::literal_bool(!decides),
         1 => left.remove(0),
         _ => Expr::Call { function, args: left, ty },
     }

@@ -409,6 +409,12 @@ impl Plan {
         }
     }
 
+    /// These columns of `input`, in this order.
+    pub fn project(input: Plan, columns: &[usize]) -> Plan {
+        let (projections, names) = columns.iter().map(|c| (input.column(*c), input.columns[*c].name.clone())).unzip();
+        Self::calc(input, None, projections, names)
+    }
+
     /// The rows where `condition` is true.
     pub fn filter(input: Plan, condition: Expr) -> Plan {
         let (projections, names) = (input.all_columns(), input.names());
