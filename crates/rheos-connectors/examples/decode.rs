@@ -54,6 +54,7 @@ fn table(format: &str, columns: &str) -> Result<TableSpec> {
         options: [("format".to_string(), format.to_string()), (format!("{format}.on-error"), "skip".to_string())].into(),
         projection: Some(projection),
         predicates: vec![],
+        alternatives: vec![],
     })
 }
 

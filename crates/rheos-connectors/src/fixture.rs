@@ -43,6 +43,7 @@ pub(crate) fn table(columns: &[(&str, TypeKind)], options: &[(&str, &str)]) -> T
         options: options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
         projection: None,
         predicates: vec![],
+        alternatives: vec![],
     }
 }
 

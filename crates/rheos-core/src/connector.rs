@@ -74,6 +74,10 @@ pub struct TableSpec {
     pub projection: Option<Vec<ColumnPath>>,
     /// Sources: conditions that may be applied; the rows that one rejects need not be given.
     pub predicates: Vec<Predicate>,
+    /// Sources: for each use of the table the conditions of its own, where one scan serves several. The rows that all uses reject,
+    /// each by one of its conditions, need not be given: whoever uses the rows filters them anyway. Empty: nothing is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Vec<Predicate>>,
 }
 
 impl TableSpec {

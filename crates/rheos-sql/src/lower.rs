@@ -156,6 +156,7 @@ impl<'a> Lowering<'a> {
                     options: [("connector".to_string(), "values".to_string())].into(),
                     projection: None,
                     predicates: vec![],
+                    alternatives: vec![],
                 };
                 let one = NodeKind::Source { table, watermark: None };
                 let source = self.node("Source", "values".into(), one, 1, Some(Schema::default()), ChangelogMode::InsertOnly, &[]);

@@ -21,6 +21,8 @@ use crate::parser::{self, Statement};
 use crate::plan::{Plan, Rel};
 use crate::{SqlError, SqlResult, optimizer};
 
+mod scans;
+
 /// A connector that reads nothing, applies equality with integers and texts, and takes what its option says.
 struct Fake;
 
@@ -132,6 +134,7 @@ impl World {
             options,
             projection: None,
             predicates: vec![],
+            alternatives: vec![],
         };
         lowering.add_sink(&plan, table, 0)?;
         Ok(lowering.finish())
@@ -404,8 +407,9 @@ fn a_sink_whose_key_is_not_the_querys_gets_the_last_row_of_each_key() {
         let mut lowering = Lowering::new("test", &world.registry, options);
         let options = [("connector".to_string(), "fake".to_string()), ("accepts".to_string(), "upsert".to_string())].into();
         let (name, connector) = ("out".into(), "fake".into());
-        let (schema, partition_keys, predicates) = (plan.schema(), vec![], vec![]);
-        let table = TableSpec { name, connector, schema, primary_key: vec![0], partition_keys, options, projection: None, predicates };
+        let (schema, partition_keys, predicates, alternatives) = (plan.schema(), vec![], vec![], vec![]);
+        let primary_key = vec![0];
+        let table = TableSpec { name, connector, schema, primary_key, partition_keys, options, projection: None, predicates, alternatives };
         lowering.add_sink(&plan, table, 0).unwrap();
         lowering.finish()
     };

@@ -122,6 +122,7 @@ fn events(arguments: &Arguments) -> Result<TableSpec> {
         ]),
         projection: Some(vec![field(0), field(1), field(2)]),
         predicates: vec![Predicate { path: is_bid, comparison: Comparison::Equal, value: PredicateValue::Int(2) }],
+        alternatives: vec![],
     })
 }
 
@@ -135,6 +136,7 @@ fn part_files(arguments: &Arguments) -> TableSpec {
         options: options(&[("path", &arguments.output.display().to_string()), ("format", "json")]),
         projection: None,
         predicates: vec![],
+        alternatives: vec![],
     }
 }
 

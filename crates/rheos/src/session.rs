@@ -204,8 +204,8 @@ impl Session {
                         (plan, job)
                     }
                     Statement::Insert(insert) => {
-                        let (plan, _) = self.insert_plan(insert)?;
-                        (plan, self.insert_job(std::slice::from_ref(insert))?.0)
+                        let writes = self.writes(std::slice::from_ref(insert))?;
+                        (writes[0].plan.clone(), self.insert_job(&writes)?.0)
                     }
                     _ => return Err(SqlError::new("EXPLAIN of this statement is not supported yet")),
                 };
@@ -315,7 +315,8 @@ impl Session {
     }
 
     fn plan(&self, query: &sqlparser_query::Query) -> SqlResult<Plan> {
-        optimizer::optimize(self.binder().bind(query)?, &self.registry)
+        let plan = optimizer::optimize(self.binder().bind(query)?, &self.registry)?;
+        Ok(optimizer::share_scans(vec![plan])?.remove(0))
     }
 
     fn job_name(&self, default: &str) -> String {
@@ -336,6 +337,7 @@ impl Session {
             options: [("connector".to_string(), collect::CONNECTOR.to_string())].into(),
             projection: None,
             predicates: vec![],
+            alternatives: vec![],
         };
         let mut lowering = Lowering::new(&self.job_name("query"), &registry, self.settings.lower_options());
         lowering.add_sink(plan, table, 1)?;
@@ -346,9 +348,10 @@ impl Session {
     fn inserts(&self, inserts: &[Insert]) -> SqlResult<Prepared> {
         if let Some(folder) = &self.redirected {
             let [insert] = inserts else { return Err(SqlError::new("only one INSERT at a time can write elsewhere than it says")) };
-            return self.redirected_job(&self.insert_plan(insert)?.0, folder, &format!("insert into {}", insert.table));
+            let writes = self.writes(std::slice::from_ref(insert))?;
+            return self.redirected_job(&writes[0].plan, folder, &format!("insert into {}", insert.table));
         }
-        let (graph, bounded) = self.insert_job(inserts)?;
+        let (graph, bounded) = self.insert_job(&self.writes(inserts)?)?;
         let registry = Arc::new(self.registry.clone());
         Ok(Prepared::Job(Job { graph, result: None, redirected: None, bounded, registry, results: None, held: None }))
     }
@@ -366,6 +369,7 @@ impl Session {
             options: options.into_iter().map(|(key, value): (_, String)| (key.to_string(), value)).collect(),
             projection: None,
             predicates: vec![],
+            alternatives: vec![],
         };
         let mut lowering = Lowering::new(&self.job_name(name), &self.registry, self.settings.lower_options());
         lowering.add_sink(plan, table, 0)?;
@@ -380,17 +384,23 @@ impl Session {
         }))
     }
 
-    fn insert_job(&self, inserts: &[Insert]) -> SqlResult<(JobGraph, bool)> {
-        let name = self.job_name(&format!("insert into {}", inserts[0].table));
+    /// The job of some INSERTs (at least one), and whether it ends.
+    fn insert_job(&self, writes: &[Write<'_>]) -> SqlResult<(JobGraph, bool)> {
+        let name = self.job_name(&format!("insert into {}", writes[0].insert.table));
         let mut lowering = Lowering::new(&name, &self.registry, self.settings.lower_options());
-        let mut bounded = true;
-        for insert in inserts {
-            let (plan, table) = self.insert_plan(insert)?;
-            bounded &= plan.bounded;
+        for Write { insert, plan, table } in writes {
             let place = sqlparser_query::Spanned::span(&insert.table);
-            lowering.add_sink(&plan, table.spec.clone(), 0).map_err(|e| e.or_at(place))?;
+            lowering.add_sink(plan, table.spec.clone(), 0).map_err(|e| e.or_at(place))?;
         }
-        Ok((lowering.finish(), bounded))
+        Ok((lowering.finish(), writes.iter().all(|write| write.plan.bounded)))
+    }
+
+    /// What the INSERTs of one job write.
+    fn writes<'i>(&self, inserts: &'i [Insert]) -> SqlResult<Vec<Write<'i>>> {
+        let (plans, tables): (Vec<_>, Vec<_>) =
+            inserts.iter().map(|insert| self.insert_plan(insert)).collect::<SqlResult<Vec<_>>>()?.into_iter().unzip();
+        let plans = optimizer::share_scans(plans)?;
+        Ok(inserts.iter().zip(plans).zip(tables).map(|((insert, plan), table)| Write { insert, plan, table }).collect())
     }
 
     /// The query of an INSERT with its columns brought to those of the table.
@@ -474,6 +484,13 @@ impl Session {
         simple_name(name)?;
         Ok(Prepared::Table { header, rows })
     }
+}
+
+/// An INSERT with the plan of its query and the table that takes the rows.
+struct Write<'i> {
+    insert: &'i Insert,
+    plan: Plan,
+    table: Arc<Table>,
 }
 
 fn describe_column(table: &Table, i: usize) -> Vec<String> {

@@ -56,6 +56,7 @@ fn table(name: &str, options: &[(&str, &str)]) -> TableSpec {
         options: options.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect(),
         projection: None,
         predicates: vec![],
+        alternatives: vec![],
     }
 }
 

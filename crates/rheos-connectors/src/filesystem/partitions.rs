@@ -23,9 +23,14 @@ pub(super) struct Partitions {
     table: String,
     keys: Vec<Key>,
     default_name: String,
-    /// The conditions on partition columns, each with the number of its key.
-    predicates: Vec<(usize, Predicate)>,
+    /// The conditions on partition columns.
+    predicates: Vec<OfKey>,
+    /// The same of each use of the table.
+    alternatives: Vec<Vec<OfKey>>,
 }
+
+/// A condition on a partition column, with the number of its key.
+type OfKey = (usize, Predicate);
 
 #[derive(Debug, Clone)]
 struct Key {
@@ -68,8 +73,9 @@ impl Partitions {
             is_applied(&table.schema, p).then(|| (key, p.clone()))
         };
         let predicates = table.predicates.iter().filter_map(of_key).collect();
+        let alternatives = table.alternatives.iter().map(|of_use| of_use.iter().filter_map(of_key).collect()).collect();
         let default_name = table.option("partition.default-name").unwrap_or(DEFAULT_NAME).to_string();
-        Ok(Partitions { table: table.name.clone(), keys, default_name, predicates })
+        Ok(Partitions { table: table.name.clone(), keys, default_name, predicates, alternatives })
     }
 
     /// Whether the table has none.
@@ -99,6 +105,7 @@ impl Partitions {
             partition_keys: Vec::new(),
             projection: table.projection.as_ref().map(|paths| paths.iter().filter_map(path_of).collect()),
             predicates: table.predicates.iter().filter_map(predicate_of).collect(),
+            alternatives: table.alternatives.iter().map(|of_use| of_use.iter().filter_map(predicate_of).collect()).collect(),
             ..table.clone()
         }
     }
@@ -149,17 +156,30 @@ impl Partitions {
 
     /// Whether rows of a file may be wanted, as far as its folders tell.
     pub(super) fn is_wanted(&self, file: &str) -> Result<bool> {
-        if self.predicates.is_empty() {
+        if self.predicates.is_empty() && self.alternatives.is_empty() {
             return Ok(true);
         }
         let values = self.values_of(file)?;
-        for (key, predicate) in &self.predicates {
-            if holds(&values[*key], predicate)?.true_count() == 0 {
-                return Ok(false);
+        if !all_hold(&values, &self.predicates)? {
+            return Ok(false);
+        }
+        for of_use in &self.alternatives {
+            if all_hold(&values, of_use)? {
+                return Ok(true);
             }
         }
-        Ok(true)
+        Ok(self.alternatives.is_empty())
     }
+}
+
+/// Whether conditions hold for the values of a partition.
+fn all_hold(values: &[ArrayRef], predicates: &[OfKey]) -> Result<bool> {
+    for (key, predicate) in predicates {
+        if holds(&values[*key], predicate)?.true_count() == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Puts the values of partition columns between the columns of a file.

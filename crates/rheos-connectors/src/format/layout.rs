@@ -73,6 +73,7 @@ mod tests {
             options: Default::default(),
             projection: Some(vec![path(1, &[1]), path(1, &[]), path(0, &[]), path(1, &[1])]),
             predicates: vec![],
+            alternatives: vec![],
         };
         let layout = Layout::new(&table, true);
         assert_eq!(layout.built, vec![path(0, &[]), path(1, &[])]);

@@ -122,7 +122,10 @@ impl Config {
             hot_auctions: at_least_1(table, "bid.hot-ratio.auctions", 2)?.into(),
             hot_bidders: at_least_1(table, "bid.hot-ratio.bidders", 4)?.into(),
             hot_sellers: at_least_1(table, "auction.hot-ratio.sellers", 4)?.into(),
-            kinds: Kind::ALL.map(|kind| table.predicates.iter().all(|p| !is_applied(table, p) || passes(kind, p))),
+            kinds: Kind::ALL.map(|kind| {
+                let pass = |predicates: &[Predicate]| predicates.iter().all(|p| !is_applied(table, p) || passes(kind, p));
+                pass(&table.predicates) && (table.alternatives.is_empty() || table.alternatives.iter().any(|a| pass(a)))
+            }),
         })
     }
 

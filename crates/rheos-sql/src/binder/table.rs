@@ -106,6 +106,7 @@ impl Binder<'_> {
             options,
             projection: None,
             predicates: vec![],
+            alternatives: vec![],
         };
         Ok(Table { spec, columns, exprs, watermark })
     }

@@ -7,12 +7,14 @@
 //! 3. `windows`: an aggregate over a window table function takes its place.
 //! 4. `prune`: columns, nested fields and aggregates that nobody asks for go.
 //! 5. `calcs`: adjacent projections and filters become one.
+//! 6. `scans`, over all plans of a job: uses of one table share its scan.
 
 mod calcs;
 mod filters;
 mod intervals;
 mod joins;
 mod prune;
+mod scans;
 pub(crate) mod simplify;
 mod windows;
 
@@ -22,6 +24,8 @@ use rheos_expr::{Expr, functions};
 use crate::binder::is_correlated;
 use crate::error::SqlResult;
 use crate::plan::{Plan, Rel};
+
+pub use scans::share_scans;
 
 /// Rewrites a plan; the result has the same columns.
 pub fn optimize(plan: Plan, registry: &Registry) -> SqlResult<Plan> {

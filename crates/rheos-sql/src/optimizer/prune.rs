@@ -326,11 +326,7 @@ fn prune_scan(scan: Plan, condition: Option<Expr>, projections: Vec<Expr>, names
         // Its changes are told apart by the key, where they replace rows or may come twice.
         paths.extend(spec.primary_key.iter().map(|k| ColumnPath { column: *k, fields: vec![] }));
     }
-    paths.sort();
-    paths.dedup();
-    // A path below another is part of it.
-    let covered = |p: &ColumnPath| paths.iter().any(|q| q != p && q.column == p.column && p.fields.starts_with(&q.fields));
-    let paths: Vec<ColumnPath> = paths.iter().filter(|p| !covered(p)).cloned().collect();
+    let paths = covering(paths);
     let rewrite = |e: Expr| over_paths(e, &paths);
     let mut asked = spec.clone();
     asked.projection = Some(paths.clone());
@@ -355,14 +351,24 @@ fn path_of(expr: &Expr) -> Option<ColumnPath> {
     }
 }
 
-fn collect_paths(expr: &Expr, paths: &mut Vec<ColumnPath>) {
+/// The paths in order, without those that are parts of others.
+pub(super) fn covering(mut paths: Vec<ColumnPath>) -> Vec<ColumnPath> {
+    paths.sort();
+    paths.dedup();
+    let covered = |p: &ColumnPath| paths.iter().any(|q| q != p && q.column == p.column && p.fields.starts_with(&q.fields));
+    paths.iter().filter(|p| !covered(p)).cloned().collect()
+}
+
+/// The paths that an expression over a table's columns reads.
+pub(super) fn collect_paths(expr: &Expr, paths: &mut Vec<ColumnPath>) {
     match path_of(expr) {
         Some(path) => paths.push(path),
         None => expr.children().into_iter().for_each(|c| collect_paths(c, paths)),
     }
 }
 
-fn over_paths(expr: Expr, paths: &[ColumnPath]) -> Expr {
+/// An expression over a table's columns as one over the columns that a scan of `paths` gives.
+pub(super) fn over_paths(expr: Expr, paths: &[ColumnPath]) -> Expr {
     if let Some(path) = path_of(&expr)
         && let Some(index) = paths.iter().position(|p| *p == path)
     {

@@ -170,6 +170,7 @@ impl World {
             options: BTreeMap::new(),
             projection: None,
             predicates: Vec::new(),
+            alternatives: Vec::new(),
         };
         let mut job = JobGraph::new("overtaking");
         let mut add = |name: &str, kind, parallelism, schema| {

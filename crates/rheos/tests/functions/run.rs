@@ -81,6 +81,7 @@ fn table(fields: &[Cell]) -> Table {
         options: [("connector".to_string(), "datagen".to_string())].into(),
         projection: None,
         predicates: vec![],
+        alternatives: vec![],
     };
     let exprs = fields.iter().enumerate().map(|(i, (_, ty))| Expr::column(i, ty.clone())).collect();
     Table { spec, columns, exprs, watermark: None }

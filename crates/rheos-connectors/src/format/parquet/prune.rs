@@ -13,7 +13,7 @@ use rheos_core::{Error, Result};
 use super::fit::fit;
 use super::leaves::is_flat;
 use super::ranges::Ranges;
-use crate::format::predicates::may_hold;
+use crate::format::predicates::{is_applied, may_hold};
 
 /// The rows of each row group.
 pub(super) fn row_groups(metadata: &ParquetMetaData) -> Vec<Range<u64>> {
@@ -26,13 +26,33 @@ pub(super) fn row_groups(metadata: &ParquetMetaData) -> Vec<Range<u64>> {
     metadata.row_groups().iter().map(group).collect()
 }
 
-/// The rows from `from` on that may satisfy all conditions.
+/// The rows from `from` on that may satisfy all conditions, and those of one of the table's uses.
 pub(super) fn candidates(file: &ArrowSchema, metadata: &ParquetMetaData, table: &TableSpec, from: u64) -> Result<Ranges> {
     let groups = row_groups(metadata);
     let mut all = Ranges::default();
     groups.iter().for_each(|group| all.push(group.clone(), from));
-    let mut kept = all;
-    for predicate in &table.predicates {
+    let kept = satisfying(file, metadata, table, &table.predicates, &all)?;
+    if table.alternatives.is_empty() {
+        return Ok(kept);
+    }
+    let mut of_uses = Ranges::default();
+    for of_use in &table.alternatives {
+        of_uses = of_uses.union(&satisfying(file, metadata, table, of_use, &kept)?);
+    }
+    Ok(of_uses)
+}
+
+/// Those of `rows` that may satisfy all of `predicates`.
+fn satisfying(
+    file: &ArrowSchema,
+    metadata: &ParquetMetaData,
+    table: &TableSpec,
+    predicates: &[Predicate],
+    rows: &Ranges,
+) -> Result<Ranges> {
+    let groups = row_groups(metadata);
+    let mut kept = rows.clone();
+    for predicate in predicates.iter().filter(|p| is_applied(&table.schema, p)) {
         if let Some(statistics) = Statistics::of(file, metadata, table, predicate)? {
             kept = kept.intersect(&statistics.of_row_groups(&groups)?);
             if let Some(of_pages) = statistics.of_pages(&groups)? {

@@ -37,6 +37,23 @@ impl Ranges {
         both
     }
 
+    /// The rows that are in one of them.
+    pub(super) fn union(&self, other: &Ranges) -> Ranges {
+        let mut either = Ranges::default();
+        let (mut ours, mut theirs) = (self.0.iter().peekable(), other.0.iter().peekable());
+        let mut end = 0;
+        loop {
+            let next = match (ours.peek(), theirs.peek()) {
+                (Some(a), Some(b)) if b.start < a.start => theirs.next(),
+                (None, _) => theirs.next(),
+                _ => ours.next(),
+            };
+            let Some(range) = next else { return either };
+            either.push(range.clone(), end);
+            end = end.max(range.end);
+        }
+    }
+
     /// Whether any of these rows is to be read.
     pub(super) fn touches(&self, rows: &Range<u64>) -> bool {
         self.0.iter().any(|range| range.start < rows.end && rows.start < range.end)
@@ -93,6 +110,8 @@ mod tests {
         }
         assert_eq!(r, ranges(&[3..9, 12..20]));
         assert_eq!(r.intersect(&ranges(&[0..4, 8..13, 19..30])), ranges(&[3..4, 8..9, 12..13, 19..20]));
+        assert_eq!(r.union(&ranges(&[0..4, 8..10, 20..21, 30..31])), ranges(&[0..10, 12..21, 30..31]));
+        assert_eq!(r.union(&Ranges::default()), r);
         assert!(r.touches(&(8..12)) && !r.touches(&(9..12)));
         assert_eq!(r.take(0), Some(3));
         assert_eq!(r.take(4), Some(7));

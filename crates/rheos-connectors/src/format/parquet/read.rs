@@ -50,7 +50,7 @@ impl FileReader {
     /// that a condition of the table which [`is_applied`] rejects.
     pub(crate) fn open(path: &Path, table: &TableSpec, row: u64, batch_rows: usize) -> Result<Self> {
         let file = File::open(path).map_err(opening)?;
-        let index = if table.predicates.is_empty() { PageIndexPolicy::Skip } else { PageIndexPolicy::Optional };
+        let index = if table.predicates.is_empty() && table.alternatives.is_empty() { PageIndexPolicy::Skip } else { PageIndexPolicy::Optional };
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_page_index_policy(index);
         let metadata = ArrowReaderMetadata::load(&file, options).map_err(unreadable)?;
 
@@ -72,8 +72,7 @@ impl FileReader {
         if row > total_rows {
             return Err(Error::input(format!("it has {total_rows} rows, but was read up to row {row} before: it has been changed")));
         }
-        let applied = TableSpec { predicates: predicates.iter().map(|(_, p)| p.clone()).collect(), ..table.clone() };
-        let left = candidates(metadata.schema(), metadata.metadata(), &applied, row)?;
+        let left = candidates(metadata.schema(), metadata.metadata(), table, row)?;
         let (indices, groups): (Vec<usize>, Vec<_>) = groups.into_iter().enumerate().filter(|(_, rows)| left.touches(rows)).unzip();
         let projection = mask(metadata.parquet_schema(), &leaves);
         let selection = left.selection(&groups);

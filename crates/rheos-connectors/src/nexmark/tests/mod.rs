@@ -54,6 +54,7 @@ fn table(options: &[(&str, &str)]) -> TableSpec {
         options: options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect::<BTreeMap<_, _>>(),
         projection: None,
         predicates: vec![],
+        alternatives: vec![],
     }
 }
 
