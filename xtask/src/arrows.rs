@@ -42,6 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("rheos-cli", &["rheos-core", "rheos"]),
+    ("rheos-differential", &["rheos-core", "rheos"]),
     ("rheos-sim", &["rheos-core", "rheos-checkpoint"]),
     ("xtask", &[]),
 ];

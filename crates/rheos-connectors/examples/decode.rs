@@ -51,6 +51,7 @@ fn table(format: &str, columns: &str) -> Result<TableSpec> {
         schema: Schema::new(fields),
         primary_key: vec![],
         partition_keys: vec![],
+        metadata: vec![],
         options: [("format".to_string(), format.to_string()), (format!("{format}.on-error"), "skip".to_string())].into(),
         projection: Some(projection),
         predicates: vec![],

@@ -40,6 +40,7 @@ pub(crate) fn table(columns: &[(&str, TypeKind)], options: &[(&str, &str)]) -> T
         schema: schema(columns),
         primary_key: vec![],
         partition_keys: vec![],
+        metadata: vec![],
         options: options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
         projection: None,
         predicates: vec![],

@@ -9,9 +9,10 @@ use crate::error::{Error, Result};
 use crate::schema::{Field, Schema};
 use crate::sink::SinkFactory;
 use crate::source::SourceFactory;
-use crate::types::TypeKind;
+use crate::types::{LogicalType, TypeKind};
 
-/// A column, or a field within nested ROW columns: `fields` are positions, outermost first.
+/// A column, or a field within nested ROW columns: `fields` are positions, outermost first. Metadata are columns behind those of the
+/// table's schema.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ColumnPath {
     /// The position of the column in the table's schema.
@@ -68,6 +69,9 @@ pub struct TableSpec {
     /// The positions of the columns by which the table is partitioned, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partition_keys: Vec<usize>,
+    /// What is read or written of each record beside its columns: the keys with the types that they have there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metadata: Vec<Field>,
     /// The options of WITH, `connector` included.
     pub options: BTreeMap<String, String>,
     /// Sources: the columns and nested fields to give, in order; `None` gives all columns.
@@ -109,18 +113,28 @@ impl TableSpec {
             .transpose()
     }
 
-    /// The columns of a source's batches: all of them, or those of the projection. A projected field is named by its
+    /// How many columns the connector sees, metadata included.
+    pub fn width(&self) -> usize {
+        self.schema.len() + self.metadata.len()
+    }
+
+    /// A column, or behind them metadata.
+    pub fn column(&self, index: usize) -> &Field {
+        self.schema.fields.get(index).unwrap_or_else(|| &self.metadata[index - self.schema.len()])
+    }
+
+    /// The columns of a source's batches: all of them, then all metadata; or those of the projection. A projected field is named by its
     /// path, `bid.price`, and is nullable where anything on the path is.
     pub fn output_schema(&self) -> Schema {
         match &self.projection {
-            None => self.schema.clone(),
+            None => Schema::new(self.schema.fields.iter().chain(&self.metadata).cloned().collect()),
             Some(paths) => Schema::new(paths.iter().map(|p| self.path_field(p)).collect()),
         }
     }
 
     /// Name and type of what lies at a path.
     pub fn path_field(&self, path: &ColumnPath) -> Field {
-        let mut field = self.schema.fields[path.column].clone();
+        let mut field = self.column(path.column).clone();
         for step in &path.fields {
             if let TypeKind::Row(inner) = &field.ty.kind {
                 let inner = &inner[*step];
@@ -192,6 +206,17 @@ impl OptionInfo {
     pub const fn optional(key: &'static str, default: &'static str, doc: &'static str) -> Self {
         OptionInfo { key, required: false, default, doc }
     }
+}
+
+/// What a connector or a format knows of each record beside its columns.
+#[derive(Debug, Clone)]
+pub struct MetadataInfo {
+    /// Its key in METADATA FROM.
+    pub key: &'static str,
+    /// Its type.
+    pub ty: LogicalType,
+    /// What it is, in a few words.
+    pub doc: &'static str,
 }
 
 /// A connector: its name in `'connector' = '...'`, its options, what it can do.

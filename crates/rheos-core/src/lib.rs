@@ -22,6 +22,7 @@ pub mod env;
 pub mod error;
 pub mod grammar;
 pub mod key_group;
+pub mod lookup;
 pub mod metrics;
 pub mod operator;
 pub mod registry;

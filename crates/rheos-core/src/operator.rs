@@ -5,10 +5,12 @@
 //! ```
 //!
 //! Every call that can emit returns [`Progress`]. After `More` the task drains the collector and calls
-//! [`Operator::resume`] until `Done`; nothing else is called in between. An operator knows nothing of threads or
-//! sockets, and all calls of one instance come from one task.
+//! [`Operator::resume`] until `Done`; after `Wait` it does the same, but first lets [`Operator::poll_wait`] become ready.
+//! Nothing else is called in between. An operator knows nothing of threads or sockets, and all calls of one instance come
+//! from one task.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use crate::batch::Batch;
 use crate::collector::Collector;
@@ -27,6 +29,8 @@ pub enum Progress {
     Done,
     /// The collector is full: drain it and call `resume`.
     More,
+    /// Something from outside is missing, an answer to what the operator asked: when `poll_wait` is ready, call `resume`.
+    Wait,
 }
 
 /// Which instance of which operator this is.
@@ -100,6 +104,13 @@ pub trait Operator: Send {
     fn resume(&mut self, out: &mut Collector) -> Result<Progress> {
         let _ = out;
         Err(Error::bug("resumed an operator that never returns More"))
+    }
+
+    /// After a call that returned `Wait`: whether what was missing is there. It is polled by the task that runs the operator, and
+    /// wakes it. The task does nothing else meanwhile, so that rows, watermarks and barriers keep their order.
+    fn poll_wait(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let _ = context;
+        Poll::Ready(())
     }
 
     /// Its state, as of the rows and watermarks taken in so far. This is what keeps rows waiting: it gathers, and leaves encoding

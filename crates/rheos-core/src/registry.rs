@@ -13,7 +13,7 @@ use crate::key_group::KeySelector;
 use crate::operator::Operator;
 use crate::source::WatermarkGenerator;
 
-type Make<T> = Arc<dyn Fn(&Value) -> Result<Box<T>> + Send + Sync>;
+type Make<T> = Arc<dyn Fn(&Registry, &Value) -> Result<Box<T>> + Send + Sync>;
 
 /// Factories by name.
 #[derive(Clone, Default)]
@@ -43,6 +43,15 @@ impl Registry {
 
     /// Adds a way to make an operator of `kind` from its specification.
     pub fn add_operator(&mut self, kind: &str, make: impl Fn(&Value) -> Result<Box<dyn Operator>> + Send + Sync + 'static) {
+        self.operators.insert(kind.to_string(), Arc::new(move |_, spec| make(spec)));
+    }
+
+    /// The same for an operator that reads tables by itself: it is given the registry, to find their connectors in.
+    pub fn add_reading_operator(
+        &mut self,
+        kind: &str,
+        make: impl Fn(&Registry, &Value) -> Result<Box<dyn Operator>> + Send + Sync + 'static,
+    ) {
         self.operators.insert(kind.to_string(), Arc::new(make));
     }
 
@@ -52,12 +61,12 @@ impl Registry {
         kind: &str,
         make: impl Fn(&Value) -> Result<Box<dyn WatermarkGenerator>> + Send + Sync + 'static,
     ) {
-        self.generators.insert(kind.to_string(), Arc::new(make));
+        self.generators.insert(kind.to_string(), Arc::new(move |_, spec| make(spec)));
     }
 
     /// Adds a way to find the keys of typed rows.
     pub fn add_key_selector(&mut self, kind: &str, make: impl Fn(&Value) -> Result<Box<dyn KeySelector>> + Send + Sync + 'static) {
-        self.keys.insert(kind.to_string(), Arc::new(make));
+        self.keys.insert(kind.to_string(), Arc::new(move |_, spec| make(spec)));
     }
 
     /// The connector of that name.
@@ -82,21 +91,21 @@ impl Registry {
 
     /// A new operator.
     pub fn make_operator(&self, kind: &str, spec: &Value) -> Result<Box<dyn Operator>> {
-        make(&self.operators, "operator", kind, spec)
+        self.make(&self.operators, "operator", kind, spec)
     }
 
     /// A new watermark generator.
     pub fn make_watermark_generator(&self, kind: &str, spec: &Value) -> Result<Box<dyn WatermarkGenerator>> {
-        make(&self.generators, "watermark generator", kind, spec)
+        self.make(&self.generators, "watermark generator", kind, spec)
     }
 
     /// A new key selector.
     pub fn make_key_selector(&self, kind: &str, spec: &Value) -> Result<Box<dyn KeySelector>> {
-        make(&self.keys, "key selector", kind, spec)
+        self.make(&self.keys, "key selector", kind, spec)
     }
-}
 
-fn make<T: ?Sized>(makers: &BTreeMap<String, Make<T>>, what: &str, kind: &str, spec: &Value) -> Result<Box<T>> {
-    let maker = makers.get(kind).ok_or_else(|| Error::bug(format!("no {what} '{kind}' in this binary")))?;
-    maker(spec).map_err(|e| e.context(format!("{what} '{kind}'")))
+    fn make<T: ?Sized>(&self, makers: &BTreeMap<String, Make<T>>, what: &str, kind: &str, spec: &Value) -> Result<Box<T>> {
+        let maker = makers.get(kind).ok_or_else(|| Error::bug(format!("no {what} '{kind}' in this binary")))?;
+        maker(self, spec).map_err(|e| e.context(format!("{what} '{kind}'")))
+    }
 }

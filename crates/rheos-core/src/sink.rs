@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::Batch;
 use crate::changelog::ChangelogMode;
-use crate::connector::TableSpec;
+use crate::connector::{MetadataInfo, TableSpec};
 use crate::element::Epoch;
 use crate::error::Result;
 use crate::operator::OperatorContext;
@@ -77,6 +77,13 @@ pub struct SinkDescription {
 pub trait SinkFactory: Send + Sync {
     /// Checks the table's options and says what it takes. Writes nothing.
     fn describe(&self, table: &TableSpec) -> Result<SinkDescription>;
+
+    /// What can be written with a table's records beside its columns. What of it a table has stands in [`TableSpec::metadata`], and
+    /// behind the columns of the rows to write.
+    fn metadata(&self, table: &TableSpec) -> Vec<MetadataInfo> {
+        let _ = table;
+        Vec::new()
+    }
 
     /// Whether tables may be PARTITIONED BY columns ([`TableSpec::partition_keys`]).
     fn takes_partitions(&self) -> bool {

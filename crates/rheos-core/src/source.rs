@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::Batch;
 use crate::changelog::ChangelogMode;
-use crate::connector::TableSpec;
+use crate::connector::{MetadataInfo, TableSpec};
 use crate::env::Env;
 use crate::error::{Error, Result};
+use crate::lookup::LookupFactory;
 use crate::operator::OperatorContext;
 use crate::time::TimestampMs;
 
@@ -89,6 +90,17 @@ pub trait SourceFactory: Send + Sync {
     /// Whether tables may be PARTITIONED BY columns ([`TableSpec::partition_keys`]).
     fn takes_partitions(&self) -> bool {
         false
+    }
+
+    /// What can be read of a table's records beside its columns.
+    fn metadata(&self, table: &TableSpec) -> Vec<MetadataInfo> {
+        let _ = table;
+        Vec::new()
+    }
+
+    /// How tables are asked for single rows, if they can be.
+    fn lookup(&self) -> Option<&dyn LookupFactory> {
+        None
     }
 
     /// The splits of the input as it is now. Called once when the job starts.

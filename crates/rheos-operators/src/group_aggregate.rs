@@ -136,7 +136,11 @@ impl GroupAggregate {
     /// Takes the rows into the accumulators. A row that takes back from a group without rows is counted and dropped.
     fn update(&mut self, input: &ColumnBatch) -> Result<()> {
         let Touched { slots, signs, .. } = &mut self.batch;
+        let bound = self.groups.index().slot_bound();
         let groups = &mut self.groups.values;
+        if self.spec.merges {
+            return groups.merge_states(bound, slots, &input.columns()[self.spec.keys.len()..]);
+        }
         if !self.spec.input_retracts {
             return groups.update(&Rows { slots, rows: None, signs: None }, input.columns());
         }

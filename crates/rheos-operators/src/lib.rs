@@ -16,6 +16,8 @@ mod idle_state;
 mod interval_join;
 mod join;
 mod limit;
+mod local_aggregate;
+mod lookup_join;
 mod over;
 mod pattern;
 mod processing_time;
@@ -53,6 +55,8 @@ pub fn register(registry: &mut Registry) {
     join::register(registry);
     group_aggregate::register(registry);
     limit::register(registry);
+    local_aggregate::register(registry);
+    lookup_join::register(registry);
     over::register(registry);
     pattern::register(registry);
     processing_time::register(registry);

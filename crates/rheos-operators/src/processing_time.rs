@@ -1,6 +1,7 @@
 //! `processing-time`: an operator over event time that follows the clock. Keeps no state of its own.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use arrow::array::{ArrayRef, TimestampMillisecondArray};
 use arrow::datatypes::DataType;
@@ -63,9 +64,8 @@ impl ProcessingTime {
 
     fn after_rows(&mut self, progress: Progress, out: &mut Collector) -> Result<Progress> {
         match progress {
-            Progress::More => Ok(Progress::More),
             Progress::Done if self.spec.at_once => self.tell(self.last_ms, out),
-            Progress::Done => Ok(Progress::Done),
+            progress => Ok(progress),
         }
     }
 }
@@ -116,6 +116,10 @@ impl Operator for ProcessingTime {
         }
     }
 
+    fn poll_wait(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.inner.poll_wait(context)
+    }
+
     fn snapshot(&mut self, mode: SnapshotMode) -> Result<OperatorSnapshot> {
         self.inner.snapshot(mode)
     }
@@ -151,6 +155,7 @@ mod tests {
             keys: vec![0],
             aggregates: vec![AggregateCall::count_rows(None)],
             input_retracts: false,
+            merges: false,
             properties: vec![WindowProperty::Start],
             output: Schema::new(vec![
                 Field::new("k", TypeKind::BigInt.nullable()),

@@ -21,10 +21,23 @@ pub struct Table {
     pub spec: TableSpec,
     /// All columns, computed ones included, in the order of the declaration.
     pub columns: Schema,
-    /// For each column its expression over the physical columns.
+    /// For each column its expression over the physical columns and, behind them, the metadata of `spec`.
     pub exprs: Vec<Expr>,
+    /// The METADATA columns.
+    pub metadata: Vec<MetadataColumn>,
     /// The column of the row time, and the watermark over the physical columns.
     pub watermark: Option<(usize, Expr)>,
+}
+
+/// A METADATA column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetadataColumn {
+    /// Its position in the declaration.
+    pub column: usize,
+    /// What the connector or the format calls it.
+    pub key: String,
+    /// Whether it is only read.
+    pub is_virtual: bool,
 }
 
 /// A view: a query that is bound anew where it is used.

@@ -127,6 +127,7 @@ pub(crate) fn describe(plan: &Plan) -> (&'static str, String) {
                         i.upper_ms
                     ),
                 ),
+                JoinScope::Lookup => ("LookupJoin", String::new()),
                 JoinScope::Temporal { left_time, right_time } => {
                     ("TemporalJoin", format!(", version=[last {} not after {}]", right.columns[*right_time].name, column(left_time)))
                 }
@@ -219,7 +220,7 @@ fn element_text(name: &str, element: &PatternElement) -> String {
     format!("{name}{quantifier}{}", if element.greedy { "" } else { "?" })
 }
 
-fn calls_text(input: &Plan, calls: &[AggregateCall]) -> String {
+pub(crate) fn calls_text(input: &Plan, calls: &[AggregateCall]) -> String {
     let one = |c: &AggregateCall| {
         let args = if c.args.is_empty() { "*".to_string() } else { column_names(input, &c.args) };
         let filter = c.filter.map(|f| format!(" FILTER {}", input.columns[f].name)).unwrap_or_default();

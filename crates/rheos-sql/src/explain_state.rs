@@ -126,6 +126,8 @@ fn states_of(plan: &Plan, options: &LowerOptions) -> Vec<State> {
                     )
                 })
                 .collect(),
+            // What it has of the table is a cache, filled anew after a restart.
+            JoinScope::Lookup => vec![],
             JoinScope::Windows { .. } => {
                 let key = format!("window, {}", keys(left, left_keys));
                 vec![State::new("rows of both sides", key, "when the watermark passes the window's end", "with the rows of open windows")]

@@ -29,14 +29,18 @@ pub fn merged(create: &CreateTable, like: &TableLike, base: &CreateTable) -> Sql
     let mut merged = create.clone();
     merged.like = None;
 
-    let generated = strategy("GENERATED");
+    let (generated, metadata) = (strategy("GENERATED"), strategy("METADATA"));
     let mut columns = Vec::new();
     for column in &base.columns {
-        let computed = matches!(column.kind, ColumnKind::Computed(_));
+        let how = match column.kind {
+            ColumnKind::Computed(_) => Some(generated),
+            ColumnKind::Metadata { .. } => Some(metadata),
+            ColumnKind::Physical(_) => None,
+        };
         let own = create.columns.iter().find(|c| c.name.value == column.name.value);
         match own {
-            _ if computed && generated == Strategy::Excluding => {}
-            Some(_) if computed && generated == Strategy::Overwriting => {}
+            _ if how == Some(Strategy::Excluding) => {}
+            Some(_) if how == Some(Strategy::Overwriting) => {}
             Some(_) => return Err(wrong(format!("column '{}' is in '{}' already", column.name.value, like.name))),
             None => columns.push(column.clone()),
         }

@@ -3,19 +3,24 @@
 //! Which operators put out -U follows from who needs it: a consumer that replaces rows by an upsert key which it can see
 //! needs none. A changelog is exchanged by hash of a key, so that the order of changes to a row is kept.
 
+mod lookup;
+mod phases;
+
+pub use phases::AggregatePhases;
+
 use std::collections::HashMap;
 
 use serde_json::Value;
 
 use rheos_core::changelog::ChangelogMode;
-use rheos_core::connector::TableSpec;
+use rheos_core::connector::{ColumnPath, TableSpec};
 use rheos_core::registry::Registry;
 use rheos_core::schema::Schema;
 use rheos_expr::EvalConfig;
 use rheos_graph::{JobGraph, KeySpec, Node, NodeId, NodeKind, Partitioning, WatermarkSpec};
 use rheos_operators::spec::{
     CalcSpec, ChangelogNormalizeSpec, DeduplicateSpec, ExpandSpec, Frame, GroupAggregateSpec, IntervalJoinSpec, JoinSide, JoinSpec,
-    LimitSpec, MatchSpec, OverCall, OverSpec, ProcessingTimeSpec, RankSpec, RelationToStreamSpec, StreamMode, TemporalJoinSpec, UnnestSpec,
+    LimitSpec, LocalAggregateSpec, MatchSpec, OverCall, OverSpec, ProcessingTimeSpec, RankSpec, RelationToStreamSpec, StreamMode, TemporalJoinSpec, UnnestSpec,
     UpsertMaterializeSpec, ValuesSpec, WatermarkExprSpec, WindowAggregateSpec, WindowJoinSpec, WindowRankSpec, WindowSpec, WindowTableSpec,
     Windowing,
 };
@@ -36,6 +41,10 @@ pub struct LowerOptions {
     pub config: EvalConfig,
     /// How long state that nothing touches is kept (`table.exec.state.ttl`), in milliseconds; `None`: for ever.
     pub state_ttl_ms: Option<i64>,
+    /// In how many phases rows are aggregated (`table.optimizer.agg-phase-strategy`).
+    pub aggregate_phases: AggregatePhases,
+    /// How long a lookup may take (`table.exec.async-lookup.timeout`), in milliseconds.
+    pub lookup_timeout_ms: u64,
     /// Whether changelog sources with a primary key may give changes twice (`table.exec.source.cdc-events-duplicate`).
     pub cdc_duplicates: bool,
 }
@@ -130,7 +139,7 @@ impl<'a> Lowering<'a> {
                 let inputs = self.lower(plan, false)?;
                 Ok(vec![self.normalized(plan, &inputs, &key)?])
             }
-            Rel::Scan { spec, .. } if self.has_duplicates(plan) => {
+            Rel::Scan { spec, .. } if self.is_told_by_key(plan)? => {
                 let key = plan.unique_keys.first().cloned().unwrap_or_default();
                 let (table, watermark) = (spec.clone(), self.watermark(plan)?);
                 let (name, detail) = describe(plan);
@@ -153,6 +162,7 @@ impl<'a> Lowering<'a> {
                     schema: Schema::default(),
                     primary_key: vec![],
                     partition_keys: vec![],
+                    metadata: vec![],
                     options: [("connector".to_string(), "values".to_string())].into(),
                     projection: None,
                     predicates: vec![],
@@ -192,38 +202,72 @@ impl<'a> Lowering<'a> {
             }
             Rel::Aggregate { input, keys, calls } => {
                 let inputs = self.lower(input, true)?;
-                let spec = to_value(&GroupAggregateSpec {
+                let spec = GroupAggregateSpec {
                     input: input.schema(),
                     keys: keys.clone(),
                     aggregates: calls.clone(),
                     input_retracts: !input.changelog.is_insert_only(),
+                    merges: false,
                     emit_update_before: need,
                     state_ttl_ms: plan.state_ttl_ms[0].or(self.options.state_ttl_ms),
                     output,
-                })?;
-                Ok(vec![self.keyed(plan, "group-aggregate", spec, &inputs, keys)])
+                };
+                let local = self.local_aggregate(input, keys.clone(), None, calls, &inputs);
+                let merging = |local: &LocalAggregateSpec| {
+                    let (input, keys) = (local.output.clone(), (0..keys.len()).collect());
+                    to_value(&GroupAggregateSpec { input, keys, merges: true, ..spec.clone() })
+                };
+                let phases = local.map(|local| Ok::<_, SqlError>((merging(&local)?, local))).transpose()?;
+                Ok(vec![self.aggregate(plan, "group-aggregate", to_value(&spec)?, &inputs, keys, phases)?])
             }
-            Rel::WindowAggregate { input, windowing, keys, calls, properties, .. } => {
+            Rel::WindowAggregate { input, windowing, window, keys, calls, properties, .. } => {
                 let inputs = self.lower(input, true)?;
-                let spec = to_value(&WindowAggregateSpec {
+                let spec = WindowAggregateSpec {
                     input: input.schema(),
                     windowing: *windowing,
                     keys: keys.clone(),
                     aggregates: calls.clone(),
                     input_retracts: !input.changelog.is_insert_only(),
+                    merges: false,
                     properties: properties.clone(),
                     output,
-                })?;
+                };
                 // Without keys, windows that are attached can still be spread by their ends.
                 let by = match windowing {
                     Windowing::Attached { end, .. } if keys.is_empty() => vec![*end],
                     _ => keys.clone(),
                 };
-                let (kind, spec) = match windowing {
-                    Windowing::Time { column, .. } => self.timed(&[(input, *column)], false, "window-aggregate", spec)?,
-                    Windowing::Attached { .. } => ("window-aggregate".to_string(), spec),
+                if let Windowing::Time { column, .. } = windowing
+                    && input.columns[*column].time == Some(TimeAttribute::Processing)
+                {
+                    let (kind, spec) = self.timed(&[(input, *column)], false, "window-aggregate", to_value(&spec)?)?;
+                    return Ok(vec![self.keyed(plan, &kind, spec, &inputs, &by)]);
+                }
+                // The first phase puts what says the window behind the keys.
+                let width = keys.len();
+                let (local_keys, slices, merged) = match *windowing {
+                    Windowing::Time { column, window } => (keys.clone(), Some((column, window)), Windowing::Time { column: width, window }),
+                    Windowing::Attached { start, end } => {
+                        let all = keys.iter().copied().chain([start, end]).collect();
+                        (all, None, Windowing::Attached { start: width, end: width + 1 })
+                    }
                 };
-                Ok(vec![self.keyed(plan, &kind, spec, &inputs, &by)])
+                // Sessions are of rows, not of slices.
+                let local = match window {
+                    WindowSpec::Session { .. } => None,
+                    _ => self.local_aggregate(input, local_keys, slices, calls, &inputs),
+                };
+                let merging = |local: &LocalAggregateSpec| {
+                    let (input, keys) = (local.output.clone(), (0..width).collect());
+                    to_value(&WindowAggregateSpec { input, keys, windowing: merged, merges: true, ..spec.clone() })
+                };
+                let phases = local.map(|local| Ok::<_, SqlError>((merging(&local)?, local))).transpose()?;
+                Ok(vec![self.aggregate(plan, "window-aggregate", to_value(&spec)?, &inputs, &by, phases)?])
+            }
+            Rel::Join { left, scope: JoinScope::Lookup, .. } => {
+                let inputs = self.lower(left, true)?;
+                let spec = to_value(&self.lookup(plan)?)?;
+                Ok(self.forward(plan, "lookup-join", &spec, &inputs))
             }
             Rel::Join { left, right, kind, left_keys, right_keys, condition, scope } => {
                 let versions = matches!(scope, JoinScope::Temporal { .. });
@@ -251,6 +295,7 @@ impl<'a> Lowering<'a> {
                         let spec = WindowJoinSpec { kind, left, right, left_end, right_end, condition, output, config };
                         ("window-join", to_value(&spec)?)
                     }
+                    JoinScope::Lookup => return Err(SqlError::new("a table that is looked up is no input")),
                     JoinScope::Unbounded => {
                         let spec = JoinSpec { kind, left: left_side, right: right_side, condition, output, config };
                         ("join", to_value(&spec)?)
@@ -401,9 +446,22 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Whether a source of changes, each with the row that it replaces, may give some of them twice: then its key says which.
-    fn has_duplicates(&self, plan: &Plan) -> bool {
-        self.options.cdc_duplicates && plan.changelog == ChangelogMode::Retract && plan.unique_keys.iter().any(|key| !key.is_empty())
+    /// Whether the rows that a source of changes takes back are told by its key: because it may give some changes twice, or because what
+    /// is read beside a row is that of the change, and another where the row is taken back.
+    fn is_told_by_key(&self, plan: &Plan) -> SqlResult<bool> {
+        let Rel::Scan { spec, .. } = &plan.rel else { return Ok(false) };
+        if plan.changelog != ChangelogMode::Retract {
+            return Ok(false);
+        }
+        let has_key = plan.unique_keys.iter().any(|key| !key.is_empty());
+        let reads = |paths: &Vec<ColumnPath>| paths.iter().any(|path| path.column >= spec.schema.len());
+        let reads_metadata = spec.projection.as_ref().map_or(!spec.metadata.is_empty(), reads);
+        if reads_metadata && !has_key {
+            let message = format!("'{}' gives changes, and their metadata tell nothing of the rows that they take back", spec.name);
+            let hint = "declare its PRIMARY KEY (...) NOT ENFORCED: then the last row of each key is kept with its metadata";
+            return Err(SqlError::new(message).hint(Some(hint.into())));
+        }
+        Ok(has_key && (self.options.cdc_duplicates || reads_metadata))
     }
 
     /// The watermark of a source.
@@ -510,6 +568,22 @@ impl<'a> Lowering<'a> {
         inputs: &[(&[NodeId], usize, Partitioning)],
     ) -> NodeId {
         let uid = self.uid(name, &kind, inputs);
+        self.node_of(uid, name, detail, kind, parallelism, schema, changelog, inputs)
+    }
+
+    /// A node with an id that it is given.
+    #[allow(clippy::too_many_arguments)]
+    fn node_of(
+        &mut self,
+        uid: String,
+        name: &str,
+        detail: String,
+        kind: NodeKind,
+        parallelism: usize,
+        schema: Option<Schema>,
+        changelog: ChangelogMode,
+        inputs: &[(&[NodeId], usize, Partitioning)],
+    ) -> NodeId {
         let id = self.graph.add(Node { id: 0, uid, name: name.into(), detail, kind, parallelism, schema, changelog });
         for (nodes, port, partitioning) in inputs {
             for from in *nodes {

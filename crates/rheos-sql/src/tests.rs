@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::binder::Binder;
 use crate::catalog::{Catalog, Relation, View};
-use crate::lower::{LowerOptions, Lowering};
+use crate::lower::{AggregatePhases, LowerOptions, Lowering};
 use crate::parser::{self, Statement};
 use crate::plan::{Plan, Rel};
 use crate::{SqlError, SqlResult, optimizer};
@@ -120,6 +120,8 @@ impl World {
             per_row_watermarks: false,
             config: EvalConfig::default(),
             state_ttl_ms: None,
+            aggregate_phases: AggregatePhases::One,
+            lookup_timeout_ms: 1_000,
             cdc_duplicates: false,
         };
         let mut lowering = Lowering::new("test", &self.registry, options);
@@ -131,6 +133,7 @@ impl World {
             schema: plan.schema(),
             primary_key: vec![],
             partition_keys: vec![],
+            metadata: vec![],
             options,
             projection: None,
             predicates: vec![],
@@ -402,6 +405,8 @@ fn a_sink_whose_key_is_not_the_querys_gets_the_last_row_of_each_key() {
             per_row_watermarks: false,
             config: EvalConfig::default(),
             state_ttl_ms: None,
+            aggregate_phases: AggregatePhases::One,
+            lookup_timeout_ms: 1_000,
             cdc_duplicates: false,
         };
         let mut lowering = Lowering::new("test", &world.registry, options);
@@ -409,7 +414,18 @@ fn a_sink_whose_key_is_not_the_querys_gets_the_last_row_of_each_key() {
         let (name, connector) = ("out".into(), "fake".into());
         let (schema, partition_keys, predicates, alternatives) = (plan.schema(), vec![], vec![], vec![]);
         let primary_key = vec![0];
-        let table = TableSpec { name, connector, schema, primary_key, partition_keys, options, projection: None, predicates, alternatives };
+        let table = TableSpec {
+            name,
+            connector,
+            schema,
+            primary_key,
+            partition_keys,
+            metadata: vec![],
+            options,
+            projection: None,
+            predicates,
+            alternatives,
+        };
         lowering.add_sink(&plan, table, 0).unwrap();
         lowering.finish()
     };

@@ -6,6 +6,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use rheos_core::collector::Collector;
 use rheos_core::element::Epoch;
@@ -37,6 +38,8 @@ pub(crate) enum Step {
     Out(Batch),
     /// There is more to do: a moment to let others run.
     Pause,
+    /// An operator waits for something from outside: to be awaited by [`Chain::poll_wait`].
+    Wait,
     /// The call is complete.
     Complete,
 }
@@ -55,8 +58,8 @@ struct Link {
     operator: Box<dyn Operator>,
     context: OperatorContext,
     collector: Collector,
-    /// Whether it returned `More` and waits to be resumed.
-    more: bool,
+    /// Whether its last call is complete; if not, it is to be resumed.
+    progress: Progress,
     /// What it is to go on with; taken when it is opened.
     restored: Option<OperatorSnapshot>,
 }
@@ -81,6 +84,8 @@ pub(crate) struct Chain {
     watermark: TimestampMs,
     /// The operator (the sink: one after the last) that was called last: to be named if it panics.
     called: usize,
+    /// Since when the operator that was called last has waited for something from outside.
+    waiting: Option<u64>,
     closed: bool,
 }
 
@@ -98,6 +103,7 @@ impl Chain {
             passing: None,
             watermark: MIN_WATERMARK,
             called: 0,
+            waiting: None,
             closed: false,
         }
     }
@@ -109,7 +115,7 @@ impl Chain {
         collector_rows: usize,
         restored: Option<OperatorSnapshot>,
     ) {
-        self.links.push(Link { operator, context, collector: Collector::new(collector_rows), more: false, restored });
+        self.links.push(Link { operator, context, collector: Collector::new(collector_rows), progress: Progress::Done, restored });
     }
 
     pub(crate) fn set_sink(&mut self, sink: Box<dyn Sink>, context: OperatorContext) {
@@ -167,7 +173,12 @@ impl Chain {
                 } else if let Some(out) = self.put_out(batch)? {
                     return Ok(Step::Out(out));
                 }
-            } else if self.links[i].more {
+            } else if self.links[i].progress == Progress::Wait {
+                // It is awaited once; then it is resumed.
+                self.links[i].progress = Progress::More;
+                (self.called, self.waiting) = (i, Some(self.clock.monotonic_ns()));
+                return Ok(Step::Wait);
+            } else if self.links[i].progress == Progress::More {
                 self.call(i, |operator, out| operator.resume(out))?;
                 return Ok(Step::Pause);
             } else if i > self.told {
@@ -192,6 +203,20 @@ impl Chain {
             sink.watermark(at).map_err(|e| e.context(label(context)))?;
         }
         Ok(Step::Complete)
+    }
+
+    /// After [`Step::Wait`]: becomes ready when the operator has what it waits for. That time counts as its work: it is what holds
+    /// the task up.
+    pub(crate) fn poll_wait(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let (Some(since_ns), Some(link)) = (self.waiting, self.links.get_mut(self.called)) else { return Poll::Ready(()) };
+        let polled = link.operator.poll_wait(context);
+        if polled.is_ready() {
+            self.waiting = None;
+            let elapsed_ns = self.clock.monotonic_ns().saturating_sub(since_ns);
+            link.context.metrics.process_ns.add(elapsed_ns);
+            self.metrics.process_ns.add(elapsed_ns);
+        }
+        polled
     }
 
     /// The watermark that holds for what leaves the chain, after a call with a watermark is complete.
@@ -283,7 +308,7 @@ impl Chain {
         let elapsed_ns = self.clock.monotonic_ns().saturating_sub(start_ns);
         link.context.metrics.process_ns.add(elapsed_ns);
         self.metrics.process_ns.add(elapsed_ns);
-        link.more = progress.map_err(|e| e.context(label(&link.context)))? == Progress::More;
+        link.progress = progress.map_err(|e| e.context(label(&link.context)))?;
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! The way out of a subtask: splitting and waiting, each with its time accounted, and yielding to others now and then.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
@@ -76,6 +77,10 @@ impl Output {
                 Step::Out(batch) => batch,
                 Step::Pause => {
                     self.breathe().await;
+                    continue;
+                }
+                Step::Wait => {
+                    poll_fn(|context| chain.poll_wait(context)).await;
                     continue;
                 }
                 Step::Complete => break,

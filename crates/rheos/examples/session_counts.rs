@@ -112,6 +112,7 @@ fn events(arguments: &Arguments) -> Result<TableSpec> {
         schema: Schema::new(vec![Field::new("event_type", TypeKind::Int.nullable()), Field::new("bid", bid.nullable())]),
         primary_key: vec![],
         partition_keys: vec![],
+        metadata: vec![],
         options: options(&[
             ("events.num", &events.to_string()),
             ("first-event.rate", &rate.to_string()),
@@ -133,6 +134,7 @@ fn part_files(arguments: &Arguments) -> TableSpec {
         schema: burst_columns(),
         primary_key: vec![],
         partition_keys: vec![],
+        metadata: vec![],
         options: options(&[("path", &arguments.output.display().to_string()), ("format", "json")]),
         projection: None,
         predicates: vec![],

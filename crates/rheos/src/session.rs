@@ -334,6 +334,7 @@ impl Session {
             schema: plan.schema(),
             primary_key: vec![],
             partition_keys: vec![],
+            metadata: vec![],
             options: [("connector".to_string(), collect::CONNECTOR.to_string())].into(),
             projection: None,
             predicates: vec![],
@@ -366,6 +367,7 @@ impl Session {
             schema: plan.schema(),
             primary_key: vec![],
             partition_keys: vec![],
+            metadata: vec![],
             options: options.into_iter().map(|(key, value): (_, String)| (key.to_string(), value)).collect(),
             projection: None,
             predicates: vec![],
@@ -390,7 +392,7 @@ impl Session {
         let mut lowering = Lowering::new(&name, &self.registry, self.settings.lower_options());
         for Write { insert, plan, table } in writes {
             let place = sqlparser_query::Spanned::span(&insert.table);
-            lowering.add_sink(plan, table.spec.clone(), 0).map_err(|e| e.or_at(place))?;
+            lowering.add_sink(plan, table.clone(), 0).map_err(|e| e.or_at(place))?;
         }
         Ok((lowering.finish(), writes.iter().all(|write| write.plan.bounded)))
     }
@@ -404,30 +406,30 @@ impl Session {
     }
 
     /// The query of an INSERT with its columns brought to those of the table.
-    fn insert_plan(&self, insert: &Insert) -> SqlResult<(Plan, Arc<Table>)> {
+    fn insert_plan(&self, insert: &Insert) -> SqlResult<(Plan, TableSpec)> {
         let (name, options) = hinted(&insert.table)?;
         let mut table = Arc::clone(self.catalog.table(&name)?);
         if !options.is_empty() {
             table = Arc::new(table.with_options(options));
         }
         let plan = self.binder().bind(&insert.query)?;
-        let physical = &table.spec.schema.fields;
+        let written = self.binder().written(&insert.table, &table)?;
         let mut targets: Vec<usize> = Vec::new();
         for column in &insert.columns {
-            let index = physical.iter().position(|f| f.name == column.value);
+            let index = written.columns.iter().position(|f| f.name == column.value);
             targets.push(index.ok_or_else(|| {
-                SqlError::new(format!("'{}' has no physical column '{}'", insert.table, column.value)).or_at(column.span)
+                SqlError::new(format!("'{}' has no column '{}' that is written", insert.table, column.value)).or_at(column.span)
             })?);
         }
         if insert.columns.is_empty() {
-            targets = (0..physical.len()).collect();
+            targets = written.order.clone();
         }
         if targets.len() != plan.columns.len() {
             let message = format!("the query has {} columns, '{}' takes {}", plan.columns.len(), insert.table, targets.len());
             return Err(SqlError::at(&insert.table, message));
         }
-        let mut projections = Vec::with_capacity(physical.len());
-        for (i, field) in physical.iter().enumerate() {
+        let mut projections = Vec::with_capacity(written.columns.len());
+        for (i, (field, taken_as)) in written.columns.iter().zip(&written.types).enumerate() {
             let expr = match targets.iter().position(|t| *t == i) {
                 Some(from) => plan.column(from),
                 None if !field.ty.nullable => {
@@ -440,11 +442,13 @@ impl Session {
                 let message = format!("column '{}' of '{}' is {}, the query gives {from}", field.name, insert.table, field.ty.kind);
                 return Err(SqlError::at(&insert.table, message).hint(Some(format!("CAST(... AS {})", field.ty.kind))));
             }
-            projections.push(build::cast(expr, field.ty.clone(), false).map_err(|e| SqlError::at(&insert.table, e))?);
+            let declared = build::cast(expr, field.ty.clone(), false);
+            let taken = declared.and_then(|expr| build::cast(expr, taken_as.clone(), false));
+            projections.push(taken.map_err(|e| SqlError::at(&insert.table, e))?);
         }
-        let names = physical.iter().map(|f| f.name.clone()).collect();
+        let names = written.columns.iter().map(|f| f.name.clone()).collect();
         let plan = optimizer::optimize(Plan::calc(plan, None, projections, names), &self.registry)?;
-        Ok((plan, table))
+        Ok((plan, written.spec))
     }
 
     fn show(&self, show: Show) -> Prepared {
@@ -490,7 +494,20 @@ impl Session {
 struct Write<'i> {
     insert: &'i Insert,
     plan: Plan,
-    table: Arc<Table>,
+    table: TableSpec,
+}
+
+/// What DESCRIBE says of a column that is not simply the connector's.
+fn extras(table: &Table, i: usize) -> String {
+    let field = &table.columns.fields[i];
+    match table.metadata.iter().find(|m| m.column == i) {
+        Some(metadata) => {
+            let key = if metadata.key == field.name { String::new() } else { format!(" FROM '{}'", metadata.key) };
+            format!("METADATA{key}{}", if metadata.is_virtual { " VIRTUAL" } else { "" })
+        }
+        None if table.spec.schema.index_of(&field.name).is_none() => "computed".into(),
+        None => String::new(),
+    }
 }
 
 fn describe_column(table: &Table, i: usize) -> Vec<String> {
@@ -503,7 +520,7 @@ fn describe_column(table: &Table, i: usize) -> Vec<String> {
         format!("{}{}", field.ty.kind, if row_time { " *ROWTIME*" } else { "" }),
         field.ty.nullable.to_string(),
         if key { "PRI".into() } else { String::new() },
-        if physical.is_none() { "computed".into() } else { String::new() },
+        extras(table, i),
         if row_time { "yes".into() } else { String::new() },
     ]
 }

@@ -5,18 +5,25 @@ use std::collections::BTreeMap;
 use crate::checkpointing::{self, Durability};
 use rheos_core::connector::parse_duration_ms;
 use rheos_expr::EvalConfig;
-use rheos_sql::lower::LowerOptions;
+use rheos_operators::spec::LOOKUP_TIMEOUT_MS;
+use rheos_sql::lower::{AggregatePhases, LowerOptions};
 use rheos_sql::{SqlError, SqlResult};
 
 /// A key that Rheos obeys: key, default, meaning.
-const PLANNING: [(&str, &str, &str); 6] = [
+const PLANNING: [(&str, &str, &str); 8] = [
     ("parallelism.default", "1", "how many subtasks an operator runs as; 'auto' is the number of cores"),
     ("pipeline.auto-watermark-interval", "batch", "0 lets a watermark follow each row that advances it; anything else, each batch"),
     ("pipeline.name", "", "the job's name"),
+    ("table.exec.async-lookup.timeout", "3 min", "how long a lookup of a table may take before it is tried again, and at last fails"),
     (
         "table.exec.source.cdc-events-duplicate",
         "false",
         "whether changelog sources may give changes twice, as after a restart of what fills them: their primary key says which",
+    ),
+    (
+        "table.optimizer.agg-phase-strategy",
+        "AUTO",
+        "ONE_PHASE, TWO_PHASE (rows are aggregated before they are exchanged, then the results), or AUTO: two where rows are exchanged",
     ),
     ("table.exec.state.ttl", "0 ms", "how long state that nothing touches is kept; 0 is for ever"),
     ("table.local-time-zone", "UTC", "the zone in which TIMESTAMP_LTZ is read and shown"),
@@ -41,6 +48,10 @@ impl Settings {
         match key {
             "parallelism.default" if value != "auto" && !matches!(value.parse::<usize>(), Ok(1..=1024)) => {
                 return wrong("number from 1 to 1024, nor 'auto'");
+            }
+            "table.exec.async-lookup.timeout" if !parse_duration_ms(value).is_ok_and(|ms| ms > 0) => return wrong("duration, such as '30 s'"),
+            "table.optimizer.agg-phase-strategy" if AggregatePhases::of(value).is_none() => {
+                return wrong("strategy: AUTO, ONE_PHASE or TWO_PHASE");
             }
             "table.exec.state.ttl" if parse_duration_ms(value).is_err() => return wrong("duration, such as '12 h'"),
             "table.exec.source.cdc-events-duplicate" if !["true", "false"].contains(&value) => return wrong("'true' or 'false'"),
@@ -79,6 +90,11 @@ impl Settings {
         self.values.get(key).map(String::as_str)
     }
 
+    /// A duration that is set; it was checked then.
+    fn duration_ms(&self, key: &str) -> Option<u64> {
+        self.get(key).and_then(|value| parse_duration_ms(value).ok())
+    }
+
     pub(crate) fn eval_config(&self) -> EvalConfig {
         EvalConfig { time_zone: self.get("table.local-time-zone").unwrap_or("UTC").to_string() }
     }
@@ -89,13 +105,15 @@ impl Settings {
             Some("auto") => std::thread::available_parallelism().map_or(1, usize::from),
             Some(n) => n.parse().unwrap_or(1),
         };
-        let interval = self.get("pipeline.auto-watermark-interval").and_then(|v| parse_duration_ms(v).ok());
-        let ttl_ms = self.get("table.exec.state.ttl").and_then(|v| parse_duration_ms(v).ok()).filter(|ms| *ms > 0);
+        let interval = self.duration_ms("pipeline.auto-watermark-interval");
+        let ttl_ms = self.duration_ms("table.exec.state.ttl").filter(|ms| *ms > 0);
         LowerOptions {
             parallelism,
             per_row_watermarks: interval == Some(0),
             config: self.eval_config(),
             state_ttl_ms: ttl_ms.map(|ms| ms.min(i64::MAX as u64) as i64),
+            aggregate_phases: self.get("table.optimizer.agg-phase-strategy").and_then(AggregatePhases::of).unwrap_or_default(),
+            lookup_timeout_ms: self.duration_ms("table.exec.async-lookup.timeout").unwrap_or(LOOKUP_TIMEOUT_MS),
             cdc_duplicates: self.get("table.exec.source.cdc-events-duplicate") == Some("true"),
         }
     }

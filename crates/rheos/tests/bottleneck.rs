@@ -53,6 +53,7 @@ fn table(name: &str, options: &[(&str, &str)]) -> TableSpec {
         schema: Schema::new(vec![Field::new("n", TypeKind::BigInt.nullable())]),
         primary_key: vec![],
         partition_keys: vec![],
+        metadata: vec![],
         options: options.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect(),
         projection: None,
         predicates: vec![],

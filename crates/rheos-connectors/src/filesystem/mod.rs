@@ -2,6 +2,7 @@
 
 mod committer;
 mod compression;
+mod file_metadata;
 mod folder;
 mod format;
 mod glob;

@@ -1,4 +1,5 @@
-//! Partition columns of a table: their values stand in the names of folders, not in the files.
+//! Columns of a table that are not in its files: partition columns, whose values stand in the names of folders, and what is known of
+//! a file itself.
 
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -8,20 +9,23 @@ use arrow::compute::take;
 use arrow::datatypes::SchemaRef;
 use rheos_core::batch::ColumnBatch;
 use rheos_core::connector::{ColumnPath, Predicate, TableSpec};
-use rheos_core::schema::Schema;
+use rheos_core::schema::{Field, Schema};
 use rheos_core::text::write_nested_value;
 use rheos_core::types::{LogicalType, TypeKind};
 use rheos_core::{Error, Result};
 
+use super::file_metadata::FileMetadata;
 use super::hive::{DEFAULT_NAME, escape, unescape};
 use crate::format::predicates::{holds, is_applied};
 use crate::format::{Column, TemporalStyle};
 
-/// The partition columns of a table.
+/// The columns of a table that are not in its files: partition columns, and what is known of a file itself.
 #[derive(Debug, Clone)]
 pub(super) struct Partitions {
     table: String,
     keys: Vec<Key>,
+    /// What of a file itself is a column, with the position of that.
+    metadata: Vec<(usize, FileMetadata)>,
     default_name: String,
     /// The conditions on partition columns.
     predicates: Vec<OfKey>,
@@ -75,12 +79,14 @@ impl Partitions {
         let predicates = table.predicates.iter().filter_map(of_key).collect();
         let alternatives = table.alternatives.iter().map(|of_use| of_use.iter().filter_map(of_key).collect()).collect();
         let default_name = table.option("partition.default-name").unwrap_or(DEFAULT_NAME).to_string();
-        Ok(Partitions { table: table.name.clone(), keys, default_name, predicates, alternatives })
+        let of_file = |(i, field): (usize, &Field)| Some((table.schema.len() + i, FileMetadata::of(&field.name)?));
+        let metadata = table.metadata.iter().enumerate().filter_map(of_file).collect();
+        Ok(Partitions { table: table.name.clone(), keys, metadata, default_name, predicates, alternatives })
     }
 
     /// Whether the table has none.
     pub(super) fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+        self.keys.is_empty() && self.metadata.is_empty()
     }
 
     /// Whether a condition is about a partition column, and applied here.
@@ -88,19 +94,21 @@ impl Partitions {
         self.keys.iter().any(|key| key.column == predicate.path.column) && is_applied(schema, predicate)
     }
 
-    /// The table that the files hold: without the partition columns.
+    /// The table that the files hold: without these columns.
     pub(super) fn of_files(&self, table: &TableSpec) -> TableSpec {
         if self.is_empty() {
             return table.clone();
         }
-        let kept: Vec<usize> = (0..table.schema.len()).filter(|i| !self.is_key(*i)).collect();
+        let kept: Vec<usize> = (0..table.width()).filter(|i| self.beside(*i).is_none()).collect();
+        let (columns, metadata): (Vec<usize>, Vec<usize>) = kept.iter().partition(|i| **i < table.schema.len());
         let path_of = |path: &ColumnPath| {
             let column = kept.iter().position(|i| *i == path.column)?;
             Some(ColumnPath { column, fields: path.fields.clone() })
         };
         let predicate_of = |p: &Predicate| path_of(&p.path).map(|path| Predicate { path, ..p.clone() });
         TableSpec {
-            schema: Schema::new(kept.iter().map(|i| table.schema.fields[*i].clone()).collect()),
+            schema: Schema::new(columns.iter().map(|i| table.column(*i).clone()).collect()),
+            metadata: metadata.iter().map(|i| table.column(*i).clone()).collect(),
             primary_key: Vec::new(),
             partition_keys: Vec::new(),
             projection: table.projection.as_ref().map(|paths| paths.iter().filter_map(path_of).collect()),
@@ -110,12 +118,24 @@ impl Partitions {
         }
     }
 
-    fn is_key(&self, column: usize) -> bool {
-        self.keys.iter().any(|key| key.column == column)
+    /// Which of [`Partitions::values_of`] a column is, if it is one.
+    fn beside(&self, column: usize) -> Option<usize> {
+        let key = self.keys.iter().position(|key| key.column == column);
+        let metadata = || self.metadata.iter().position(|(of, _)| *of == column);
+        key.or_else(|| metadata().map(|at| self.keys.len() + at))
+    }
+
+    /// What the rows of a file have in these columns, one array of one value for each.
+    pub(super) fn values_of(&self, file: &str) -> Result<Vec<ArrayRef>> {
+        let mut values = self.partition_of(file)?;
+        for (_, metadata) in &self.metadata {
+            values.push(metadata.value(file)?);
+        }
+        Ok(values)
     }
 
     /// The values of the partition that a file lies in, one array of one value for each key.
-    pub(super) fn values_of(&self, file: &str) -> Result<Vec<ArrayRef>> {
+    fn partition_of(&self, file: &str) -> Result<Vec<ArrayRef>> {
         let mut folders: Vec<&str> = Path::new(file)
             .parent()
             .into_iter()
@@ -159,7 +179,7 @@ impl Partitions {
         if self.predicates.is_empty() && self.alternatives.is_empty() {
             return Ok(true);
         }
-        let values = self.values_of(file)?;
+        let values = self.partition_of(file)?;
         if !all_hold(&values, &self.predicates)? {
             return Ok(false);
         }
@@ -182,7 +202,7 @@ fn all_hold(values: &[ArrayRef], predicates: &[OfKey]) -> Result<bool> {
     Ok(true)
 }
 
-/// Puts the values of partition columns between the columns of a file.
+/// Puts the values that are the same in a whole file between its columns.
 #[derive(Debug)]
 pub(super) struct Assembly {
     schema: SchemaRef,
@@ -193,7 +213,7 @@ pub(super) struct Assembly {
 #[derive(Debug, Clone, Copy)]
 enum From {
     File(usize),
-    Key(usize),
+    Beside(usize),
 }
 
 impl Assembly {
@@ -201,11 +221,11 @@ impl Assembly {
     pub(super) fn new(table: &TableSpec, partitions: &Partitions) -> Assembly {
         let wanted: Vec<usize> = match &table.projection {
             Some(paths) => paths.iter().map(|path| path.column).collect(),
-            None => (0..table.schema.len()).collect(),
+            None => (0..table.width()).collect(),
         };
         let mut of_file = 0;
-        let from = |column: usize| match partitions.keys.iter().position(|key| key.column == column) {
-            Some(key) => From::Key(key),
+        let from = |column: usize| match partitions.beside(column) {
+            Some(value) => From::Beside(value),
             None => {
                 of_file += 1;
                 From::File(of_file - 1)
@@ -220,7 +240,7 @@ impl Assembly {
         let first = UInt32Array::from(vec![0; rows]);
         let column = |from: &From| match from {
             From::File(i) => Ok(Arc::clone(batch.column(*i))),
-            From::Key(key) => Ok(take(&values[*key], &first, None)?),
+            From::Beside(value) => Ok(take(&values[*value], &first, None)?),
         };
         let columns = self.columns.iter().map(column).collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
@@ -239,7 +259,7 @@ impl Partitions {
     /// The rows of a batch by the folder that they belong into, in the order in which the folders come first.
     pub(super) fn share_out(&self, batch: &ColumnBatch, files: &SchemaRef) -> Result<Vec<Share>> {
         let keys: Vec<ArrayRef> = self.keys.iter().map(|key| Arc::clone(batch.column(key.column))).collect();
-        let kept = (0..batch.columns().len()).filter(|i| !self.is_key(*i)).map(|i| Arc::clone(batch.column(i))).collect();
+        let kept = (0..batch.columns().len()).filter(|i| self.beside(*i).is_none()).map(|i| Arc::clone(batch.column(i))).collect();
         let batch = batch.with_columns(Arc::clone(files), kept)?;
         let mut folders: Vec<String> = Vec::new();
         let mut rows: Vec<Vec<u32>> = Vec::new();

@@ -3,17 +3,19 @@
 use std::task::Poll;
 
 use futures_util::future::{BoxFuture, poll_fn};
-use rheos_core::connector::{Predicate, TableSpec};
+use rheos_core::connector::{MetadataInfo, Predicate, TableSpec};
 use rheos_core::env::Env;
 use rheos_core::operator::OperatorContext;
 use rheos_core::source::{SourceDescription, SourceEvent, SourceFactory, SourceReader, Split};
 use rheos_core::{Batch, Error, Result};
 
+use super::file_metadata::FileMetadata;
 use super::folder::{self, FolderReader};
 use super::format::FileFormat;
 use super::partitions::Partitions;
 use super::path;
 use super::reading::{Position, Reading, Step};
+use crate::format;
 use crate::format::predicates::is_applied;
 
 /// The source.
@@ -34,6 +36,10 @@ impl SourceFactory for Files {
 
     fn takes_partitions(&self) -> bool {
         true
+    }
+
+    fn metadata(&self, table: &TableSpec) -> Vec<MetadataInfo> {
+        FileMetadata::infos().into_iter().chain(format::metadata(table)).collect()
     }
 
     fn splits(&self, table: &TableSpec, _parallelism: usize) -> Result<Vec<Split>> {

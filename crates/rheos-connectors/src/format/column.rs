@@ -166,6 +166,30 @@ impl Column {
         self.close_bytes();
     }
 
+    /// Adds a number, or NULL, to a column of BIGINT or of timestamps in their unit.
+    pub(super) fn push_int(&mut self, value: Option<i64>) {
+        match (value, &mut self.values) {
+            (Some(value), Values::Int64(v)) => {
+                v.push(value);
+                self.pushed();
+            }
+            _ => self.push_null(),
+        }
+    }
+
+    /// Adds a map, or NULL, to a column of MAP<STRING, STRING>.
+    pub(super) fn push_texts<'t>(&mut self, entries: Option<impl Iterator<Item = (&'t str, Option<String>)>>) {
+        let (Some(entries), Values::Map { key, value, .. }) = (entries, &mut self.values) else { return self.push_null() };
+        for (name, text) in entries {
+            key.push_bytes(name.as_bytes());
+            match text {
+                Some(text) => value.push_bytes(text.as_bytes()),
+                None => value.push_null(),
+            }
+        }
+        self.close_nested();
+    }
+
     /// Adds what was written behind the last text as the next text.
     #[inline]
     pub(super) fn close_bytes(&mut self) {

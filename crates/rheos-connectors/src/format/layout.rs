@@ -19,7 +19,7 @@ pub(crate) struct Layout {
 impl Layout {
     /// The layout of a table's projection. Without `nested`, only whole columns are built.
     pub(crate) fn new(table: &TableSpec, nested: bool) -> Self {
-        let all = || (0..table.schema.len()).map(|column| ColumnPath { column, fields: Vec::new() }).collect();
+        let all = || (0..table.width()).map(|column| ColumnPath { column, fields: Vec::new() }).collect();
         let wanted: Vec<ColumnPath> = table.projection.clone().unwrap_or_else(all);
         let mut built: Vec<ColumnPath> =
             wanted.iter().map(|path| if nested { path.clone() } else { ColumnPath { column: path.column, fields: Vec::new() } }).collect();
@@ -70,6 +70,7 @@ mod tests {
             schema: Schema::new(vec![Field::new("x", TypeKind::Int.nullable()), Field::new("r", row)]),
             primary_key: vec![],
             partition_keys: vec![],
+            metadata: vec![],
             options: Default::default(),
             projection: Some(vec![path(1, &[1]), path(1, &[]), path(0, &[]), path(1, &[1])]),
             predicates: vec![],

@@ -32,7 +32,7 @@ pub(crate) use record::flag;
 use std::sync::Arc;
 
 use rheos_core::changelog::ChangelogMode;
-use rheos_core::connector::{FormatInfo, TableSpec};
+use rheos_core::connector::{FormatInfo, MetadataInfo, TableSpec};
 use rheos_core::metrics::OperatorMetrics;
 use rheos_core::registry::Registry;
 use rheos_core::schema::Schema;
@@ -47,6 +47,14 @@ pub enum Format {
     Json(json::Options),
     /// A change event of Debezium on each line.
     DebeziumJson(debezium::Options),
+}
+
+/// What the format of a table knows of each record beside its columns.
+pub(crate) fn metadata(table: &TableSpec) -> Vec<MetadataInfo> {
+    match table.option("format") {
+        Some("debezium-json") => debezium::metadata(),
+        _ => Vec::new(),
+    }
 }
 
 impl Format {

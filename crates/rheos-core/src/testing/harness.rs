@@ -1,6 +1,7 @@
 //! Drives one operator as a task would, call by call.
 
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 use crate::batch::Batch;
 use crate::collector::Collector;
@@ -140,6 +141,12 @@ impl OperatorHarness {
             out.extend(std::iter::from_fn(|| self.collector.pop()));
             if progress == Progress::Done {
                 return Ok(out);
+            }
+            if progress == Progress::Wait {
+                let mut context = Context::from_waker(Waker::noop());
+                while self.operator.poll_wait(&mut context).is_pending() {
+                    std::thread::yield_now();
+                }
             }
             self.resumed += 1;
             progress = self.operator.resume(&mut self.collector)?;

@@ -53,6 +53,18 @@ impl Grouped {
         self.aggregates.update(rows, columns)
     }
 
+    /// Adds states, a row of columns for each of `slots`, to the groups in these, which are below `bound`. Rows are not counted: states
+    /// are never taken back.
+    pub(crate) fn merge_states(&mut self, bound: usize, slots: &[Slot], states: &[ArrayRef]) -> Result<()> {
+        // They are put behind all groups for a moment.
+        let staged: Vec<Slot> = (bound..bound + slots.len()).map(|slot| slot as Slot).collect();
+        self.aggregates.grow(bound + slots.len());
+        self.aggregates.load(&staged, states)?;
+        self.aggregates.merge(&staged, slots)?;
+        self.aggregates.clear(&staged);
+        Ok(())
+    }
+
     pub(crate) fn merge(&mut self, from: &[Slot], into: &[Slot]) -> Result<()> {
         if let Some(counts) = &mut self.row_counts {
             from.iter().zip(into).for_each(|(f, t)| counts[*t as usize] += counts[*f as usize]);

@@ -48,6 +48,9 @@ pub struct GroupAggregateSpec {
     pub aggregates: Vec<AggregateCall>,
     /// Whether the input takes rows back.
     pub input_retracts: bool,
+    /// Whether the input's rows are states of the aggregates, as a [`super::LocalAggregateSpec`] gives them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merges: bool,
     /// Whether -U is to be put out; otherwise +U alone replaces by key.
     pub emit_update_before: bool,
     /// How long a key that nothing comes for is kept, in milliseconds; `None`: for ever.

@@ -88,6 +88,9 @@ pub struct WindowAggregateSpec {
     pub aggregates: Vec<AggregateCall>,
     /// Whether the input takes rows back.
     pub input_retracts: bool,
+    /// Whether the input's rows are states of the aggregates, as a [`super::LocalAggregateSpec`] gives them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merges: bool,
     /// The columns added.
     pub properties: Vec<WindowProperty>,
     /// The columns of the output.

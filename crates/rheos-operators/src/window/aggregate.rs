@@ -146,6 +146,12 @@ impl WindowAggregate {
         let slices = slices(&keys, self.slicing.is_none());
         let new_groups = self.new_rows.iter().map(|row| (slices(*row as usize), self.slots[*row as usize]));
         self.open.add(new_groups, self.watermark);
+        if self.spec.merges {
+            // Behind the keys and what says the window: its row time, or its start and end.
+            let states = &input.columns()[self.spec.keys.len() + if self.slicing.is_some() { 1 } else { 2 }..];
+            let bound = self.groups.index().slot_bound();
+            return self.groups.values.merge_states(bound, &self.slots, states);
+        }
         let signs = match input.kinds().filter(|_| self.spec.input_retracts) {
             Some(kinds) => {
                 self.signs.clear();

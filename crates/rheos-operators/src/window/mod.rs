@@ -23,6 +23,8 @@ mod table;
 use rheos_core::registry::Registry;
 use serde_json::Value;
 
+pub(crate) use self::placement::Placement;
+pub(crate) use self::slicing::Slicing;
 use crate::read_spec;
 use crate::spec::{WindowAggregateSpec, WindowSpec, WindowTableSpec, Windowing};
 

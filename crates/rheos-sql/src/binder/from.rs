@@ -12,6 +12,7 @@ use super::Binder;
 use super::decorrelate::is_correlated;
 use super::expr::{ExprBinder, call};
 use super::lateral;
+use super::metadata::check_readable;
 use super::pattern::MatchSyntax;
 use super::query::{and, and_all};
 use super::scope::Scope;
@@ -19,7 +20,7 @@ use super::table::check_hinted;
 use crate::catalog::{Relation, Table, hinted, simple_name};
 use crate::error::{SqlError, SqlResult};
 use crate::optimizer;
-use crate::plan::{Column, JoinScope, Plan};
+use crate::plan::{Column, JoinScope, Plan, TimeAttribute};
 use std::sync::Arc;
 
 impl Binder<'_> {
@@ -150,6 +151,7 @@ impl Binder<'_> {
         let source = source
             .ok_or_else(|| SqlError::at(name, format!("'{name}' cannot be read: the connector '{}' only writes", table.spec.connector)))?;
         let description = source.describe(&table.spec).map_err(|e| SqlError::at(name, e.to_string()))?;
+        check_readable(name, table, source.as_ref())?;
         let scan = Plan::scan(table, description.changelog, description.bounded);
         let plan = Plan::calc(scan, None, table.exprs.clone(), table.columns.fields.iter().map(|f| f.name.clone()).collect());
         Ok(plan.with_row_time(table.watermark.as_ref().map(|(column, _)| *column)))
@@ -182,13 +184,21 @@ impl Binder<'_> {
                 if is_correlated(&right) {
                     return Err(SqlError::unsupported(&join.relation, "FOR SYSTEM_TIME AS OF on what names columns of an enclosing query"));
                 }
-                if right.unique_keys.iter().all(Vec::is_empty) || !right.columns.iter().any(Column::is_row_time) {
-                    right = optimizer::recognise(right, self.registry)?;
+                if !matches!(kind, JoinKind::Inner | JoinKind::Left) {
+                    return Err(SqlError::unsupported(&join.relation, "FOR SYSTEM_TIME AS OF in a RIGHT or FULL join"));
                 }
-                let join_scope = temporal_scope(&join.relation, &left, &left_scope, time, &right, kind)?;
-                let unfiltered = optimizer::unfiltered(right);
-                filtered = unfiltered.1;
-                (unfiltered.0, right_scope, join_scope)
+                match as_of(&left, &left_scope, time)? {
+                    (_, TimeAttribute::Processing) => (right, right_scope, JoinScope::Lookup),
+                    (left_time, TimeAttribute::Event) => {
+                        if right.unique_keys.iter().all(Vec::is_empty) || !right.columns.iter().any(Column::is_row_time) {
+                            right = optimizer::recognise(right, self.registry)?;
+                        }
+                        let join_scope = JoinScope::Temporal { left_time, right_time: version_time(&join.relation, &right)? };
+                        let unfiltered = optimizer::unfiltered(right);
+                        filtered = unfiltered.1;
+                        (unfiltered.0, right_scope, join_scope)
+                    }
+                }
             }
             None => {
                 let (right, right_scope) = self.bind_table_factor(&join.relation, outer)?;
@@ -274,22 +284,22 @@ fn versioned(factor: &TableFactor) -> Option<(TableFactor, &Ast)> {
     Some((plain, time))
 }
 
-/// Which version of the right side a left row meets.
-fn temporal_scope(at: &TableFactor, left: &Plan, left_scope: &Scope<'_>, time: &Ast, right: &Plan, kind: JoinKind) -> SqlResult<JoinScope> {
-    if !matches!(kind, JoinKind::Inner | JoinKind::Left) {
-        return Err(SqlError::unsupported(at, "FOR SYSTEM_TIME AS OF in a RIGHT or FULL join"));
-    }
-    let left_time = match ExprBinder::plain(left_scope, "FOR SYSTEM_TIME AS OF").bind(time)? {
-        Expr::Column { index, .. } if left.columns.get(index).is_some_and(Column::is_row_time) => index,
-        Expr::Column { index, .. } if left.columns.get(index).is_some_and(|c| c.time.is_some()) => {
-            let error = SqlError::unsupported(time, "a lookup join (FOR SYSTEM_TIME AS OF a processing time)");
-            return Err(error.hint(Some("a join without FOR SYSTEM_TIME keeps up with changes of both sides".into())));
-        }
-        _ => {
-            let error = SqlError::at(time, "FOR SYSTEM_TIME AS OF takes a row time of the left side");
-            return Err(error.hint(Some("a TIMESTAMP column with a WATERMARK in CREATE TABLE is one".into())));
-        }
+/// The time of FOR SYSTEM_TIME AS OF: a column of the left side, and of which time it is.
+fn as_of(left: &Plan, left_scope: &Scope<'_>, time: &Ast) -> SqlResult<(usize, TimeAttribute)> {
+    let bound = ExprBinder::plain(left_scope, "FOR SYSTEM_TIME AS OF").bind(time)?;
+    let attribute = match bound {
+        Expr::Column { index, .. } => left.columns.get(index).and_then(|c| c.time).map(|of| (index, of)),
+        _ => None,
     };
+    attribute.ok_or_else(|| {
+        let error = SqlError::at(time, "FOR SYSTEM_TIME AS OF takes a time attribute of the left side");
+        let hint = "a TIMESTAMP column with a WATERMARK in CREATE TABLE is one, for versions by event time; a column AS PROCTIME() is one, for the table as it is now";
+        error.hint(Some(hint.into()))
+    })
+}
+
+/// The column from whose time on a row of the right side is valid.
+fn version_time(at: &TableFactor, right: &Plan) -> SqlResult<usize> {
     if right.unique_keys.iter().all(Vec::is_empty) {
         let error =
             SqlError::at(at, "the right side of FOR SYSTEM_TIME AS OF has no primary key: nothing says what its rows are versions of");
@@ -297,12 +307,11 @@ fn temporal_scope(at: &TableFactor, left: &Plan, left_scope: &Scope<'_>, time: &
             "declare PRIMARY KEY (...) NOT ENFORCED, or keep the last row of a key by ROW_NUMBER() OVER (PARTITION BY key ORDER BY ts DESC) = 1".into(),
         )));
     }
-    let right_time = right.columns.iter().position(Column::is_row_time).ok_or_else(|| {
+    right.columns.iter().position(Column::is_row_time).ok_or_else(|| {
         let error =
             SqlError::at(at, "the right side of FOR SYSTEM_TIME AS OF has no row time: nothing says from when on its rows are valid");
         error.hint(Some("declare a WATERMARK for the column that says so".into()))
-    })?;
-    Ok(JoinScope::Temporal { left_time, right_time })
+    })
 }
 
 /// A relation under its alias, or under its own name.

@@ -7,6 +7,7 @@ mod from;
 mod hints;
 mod lateral;
 mod literal;
+mod metadata;
 mod order;
 mod over;
 mod pattern;

@@ -9,6 +9,7 @@ use rheos_core::registry::Registry;
 use rheos_core::schema::{Field, Schema};
 use rheos_core::types::TypeKind;
 use rheos_expr::Expr;
+use rheos_operators::spec::LOOKUP_OPTIONS;
 
 use super::Binder;
 use super::expr::ExprBinder;
@@ -20,7 +21,7 @@ use crate::parser::{ColumnKind, CreateTable};
 use crate::plan::Column;
 use crate::suggest::did_you_mean;
 
-/// Options that any table takes.
+/// Options that any table takes, beside [`LOOKUP_OPTIONS`].
 const GENERAL_OPTIONS: [&str; 3] = ["connector", "format", "scan.watermark.idle-timeout"];
 
 impl Binder<'_> {
@@ -38,7 +39,28 @@ impl Binder<'_> {
             }
             columns.fields.push(Field::new(&definition.name.value, TypeKind::Null.nullable()));
         }
-        let mut scope = Scope { columns: physical.fields.iter().map(scope_column).collect(), ..Scope::default() };
+        let mut spec = TableSpec {
+            name: simple_name(&create.name)?,
+            connector: options.get("connector").cloned().unwrap_or_default(),
+            schema: physical,
+            primary_key: vec![],
+            partition_keys: vec![],
+            metadata: vec![],
+            options,
+            projection: None,
+            predicates: vec![],
+            alternatives: vec![],
+        };
+        let (metadata, metadata_exprs) = self.bind_metadata(create, &mut spec)?;
+        let mut physical = std::mem::take(&mut spec.schema);
+        // What a computed column can name: the physical columns, then those of metadata.
+        let mut named: Vec<Field> = physical.fields.clone();
+        let mut named_exprs: Vec<Expr> = named.iter().enumerate().map(|(i, field)| Expr::column(i, field.ty.clone())).collect();
+        for (column, expr) in metadata.iter().zip(&metadata_exprs) {
+            named.push(Field::new(&columns.fields[column.column].name, expr.ty().clone()));
+            named_exprs.push(expr.clone());
+        }
+        let mut scope = Scope { columns: named.iter().map(scope_column).collect(), ..Scope::default() };
         let mut exprs = Vec::with_capacity(create.columns.len());
         for (field, definition) in columns.fields.iter_mut().zip(&create.columns) {
             let expr = match &definition.kind {
@@ -46,7 +68,11 @@ impl Binder<'_> {
                     let index = physical.index_of(&definition.name.value).unwrap_or(0);
                     Expr::column(index, ty.clone())
                 }
-                ColumnKind::Computed(ast) => ExprBinder::plain(&scope, "a computed column").bind(ast)?,
+                ColumnKind::Computed(ast) => substitute(ExprBinder::plain(&scope, "a computed column").bind(ast)?, &named_exprs),
+                ColumnKind::Metadata { .. } => {
+                    let at = metadata.iter().position(|m| m.column == exprs.len());
+                    metadata_exprs[at.unwrap_or(0)].clone()
+                }
             };
             field.ty = expr.ty().clone();
             exprs.push(expr);
@@ -61,10 +87,12 @@ impl Binder<'_> {
             physical.fields[index].ty.nullable = false;
             primary_key.push(index);
         }
-        let partition_keys = self.bind_partition_keys(create, &physical, &options)?;
+        let partition_keys = self.bind_partition_keys(create, &physical, &spec.options)?;
         for (expr, field) in exprs.iter_mut().zip(&mut columns.fields) {
-            if let Expr::Column { index, ty } = expr {
-                ty.nullable = physical.fields[*index].ty.nullable;
+            if let Expr::Column { index, ty } = expr
+                && let Some(physical) = physical.fields.get(*index)
+            {
+                ty.nullable = physical.ty.nullable;
                 field.ty.nullable = ty.nullable;
             }
         }
@@ -96,19 +124,8 @@ impl Binder<'_> {
                 Some((column, over_physical))
             }
         };
-        let connector = options.get("connector").cloned().unwrap_or_default();
-        let spec = TableSpec {
-            name: simple_name(&create.name)?,
-            connector,
-            schema: physical,
-            primary_key,
-            partition_keys,
-            options,
-            projection: None,
-            predicates: vec![],
-            alternatives: vec![],
-        };
-        Ok(Table { spec, columns, exprs, watermark })
+        (spec.schema, spec.primary_key, spec.partition_keys) = (physical, primary_key, partition_keys);
+        Ok(Table { spec, columns, exprs, metadata, watermark })
     }
 
     /// The positions of the columns of PARTITIONED BY, where the connector knows partitions.
@@ -142,7 +159,7 @@ pub(super) fn check_hinted(registry: &Registry, at: &impl Spanned, table: &Table
     let Some(connector) = registry.connector(&table.spec.connector) else { return Ok(()) };
     let format = table.spec.options.get("format").and_then(|f| registry.format(f));
     let keys = connector.options.iter().chain(format.into_iter().flat_map(|f| f.options.iter())).map(|o| o.key);
-    let known: Vec<&str> = GENERAL_OPTIONS.into_iter().chain(keys).collect();
+    let known: Vec<&str> = GENERAL_OPTIONS.into_iter().chain(LOOKUP_OPTIONS).chain(keys).collect();
     let is_known = |key: &str| known.contains(&key) || known.iter().any(|k| k.contains('#') && matches_pattern(k, key));
     match table.spec.options.keys().find(|key| !is_known(key)) {
         None => Ok(()),
@@ -174,7 +191,7 @@ fn check_options(registry: &Registry, create: &CreateTable) -> SqlResult<BTreeMa
         let hint = did_you_mean(name, names()).unwrap_or_else(|| format!("there are {}", names().join(", ")));
         SqlError::new(format!("no connector '{name}'")).or_at(place("connector")).hint(Some(hint))
     })?;
-    let mut known: Vec<&str> = GENERAL_OPTIONS.to_vec();
+    let mut known: Vec<&str> = GENERAL_OPTIONS.into_iter().chain(LOOKUP_OPTIONS).collect();
     known.extend(connector.options.iter().map(|o| o.key));
     if let Some(format) = options.get("format") {
         let formats = || registry.formats().map(|f| f.name);

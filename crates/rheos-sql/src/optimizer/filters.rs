@@ -333,7 +333,8 @@ fn predicate(condition: &Expr, spec: &TableSpec) -> Option<Predicate> {
     };
     // INT compared with BIGINT stands in a cast that changes no value, as a text does that becomes longer.
     let column = |e: &Expr| match e.without_casts() {
-        Expr::Column { index, .. } if keeps_values(e) => Some(*index),
+        // Metadata are nothing that a source would look into for this.
+        Expr::Column { index, .. } if keeps_values(e) && *index < spec.schema.len() => Some(*index),
         _ => None,
     };
     let (column, operator, value) = match (column(left), literal(right)) {

@@ -13,7 +13,7 @@ use super::prune::{collect_paths, covering, over_paths};
 use super::{calcs, renamed};
 use crate::binder::and_all;
 use crate::error::{SqlError, SqlResult};
-use crate::plan::{Plan, Rel};
+use crate::plan::{JoinScope, Plan, Rel};
 
 /// Rewrites the plans of one job, each optimized by itself; each keeps its columns.
 pub fn share_scans(plans: Vec<Plan>) -> SqlResult<Vec<Plan>> {
@@ -41,7 +41,15 @@ fn collect<'a>(plan: &'a Plan, tables: &mut Vec<Uses<'a>>) {
             None => tables.push(Uses { scan: plan, asked: vec![spec] }),
         }
     }
-    plan.inputs().into_iter().for_each(|input| collect(input, tables));
+    scanned_inputs(plan).into_iter().for_each(|input| collect(input, tables));
+}
+
+/// The inputs whose tables are scanned: a table that is looked up is read by the join itself.
+fn scanned_inputs(plan: &Plan) -> Vec<&Plan> {
+    match &plan.rel {
+        Rel::Join { left, scope: JoinScope::Lookup, .. } => vec![left],
+        _ => plan.inputs(),
+    }
 }
 
 /// Whether two scans read the same, the columns and the rows that they want aside.
@@ -88,7 +96,7 @@ impl Shared {
 
     /// What a use of its own would give.
     fn serve(&self, old: &Plan, asked: &TableSpec) -> Result<Plan, String> {
-        let whole = || (0..asked.schema.len()).map(|column| ColumnPath { column, fields: vec![] }).collect();
+        let whole = || (0..asked.width()).map(|column| ColumnPath { column, fields: vec![] }).collect();
         let wanted = asked.projection.clone().unwrap_or_else(whole);
         let projections = wanted.iter().map(|path| self.read(asked, path)).collect::<Result<_, _>>()?;
         let own = asked.predicates.iter().filter(|p| !self.common.contains(p));
@@ -99,7 +107,7 @@ impl Shared {
 
     /// What lies at a path of the table.
     fn read(&self, table: &TableSpec, path: &ColumnPath) -> Result<Expr, String> {
-        let mut expr = Expr::column(path.column, table.schema.fields[path.column].ty.clone());
+        let mut expr = Expr::column(path.column, table.column(path.column).ty.clone());
         for step in &path.fields {
             expr = build::call("FIELD", vec![expr, build::literal_int(*step as i64)])?;
         }
@@ -146,5 +154,13 @@ fn serve_all(plan: Plan, shared: &[Shared], failed: &mut Option<String>) -> Plan
         }
         return plan;
     }
-    plan.map_inputs(|input| serve_all(input, shared, failed))
+    // The left input comes first.
+    let mut scanned = scanned_inputs(&plan).len();
+    plan.map_inputs(|input| match scanned.checked_sub(1) {
+        None => input,
+        Some(left) => {
+            scanned = left;
+            serve_all(input, shared, failed)
+        }
+    })
 }

@@ -128,6 +128,15 @@ pub enum ColumnKind {
     Physical(LogicalType),
     /// `name AS expression`
     Computed(Expr),
+    /// `name type METADATA [FROM 'key'] [VIRTUAL]`
+    Metadata {
+        /// Its type.
+        ty: LogicalType,
+        /// What the connector or the format calls it; `None`: the column's name.
+        key: Option<String>,
+        /// Whether it is only read.
+        is_virtual: bool,
+    },
 }
 
 /// WATERMARK FOR column AS expression.
@@ -395,11 +404,14 @@ fn parse_table_element(parser: &mut Parser, table: &mut CreateTable) -> Result<(
     let kind = if parser.parse_keyword(Keyword::AS) {
         ColumnKind::Computed(parser.parse_expr()?)
     } else {
-        ColumnKind::Physical(parse_type(parser)?)
+        let ty = parse_type(parser)?;
+        if take_word(parser, "METADATA") {
+            let key = parser.parse_keyword(Keyword::FROM).then(|| parser.parse_literal_string()).transpose()?;
+            ColumnKind::Metadata { ty, key, is_virtual: take_word(parser, "VIRTUAL") }
+        } else {
+            ColumnKind::Physical(ty)
+        }
     };
-    if word_is(parser, 0, "METADATA") {
-        return parser.expected("a physical or computed column (METADATA columns are not supported yet)", parser.peek_token());
-    }
     if parser.parse_keywords(&[Keyword::PRIMARY, Keyword::KEY]) {
         table.primary_key = vec![name.clone()];
         not_enforced(parser)?;

@@ -257,13 +257,15 @@ pub enum JoinScope {
         /// The time from which a version is valid.
         right_time: usize,
     },
+    /// A left row and the right ones that there are when it comes: the right side is a table that is looked up.
+    Lookup,
 }
 
 impl JoinScope {
     /// The columns that it is about, of the left and of the right.
     pub fn columns(&self) -> Option<(usize, usize)> {
         match *self {
-            JoinScope::Unbounded => None,
+            JoinScope::Unbounded | JoinScope::Lookup => None,
             JoinScope::Windows { left_end, right_end } => Some((left_end, right_end)),
             JoinScope::Interval(i) => Some((i.left_time, i.right_time)),
             JoinScope::Temporal { left_time, right_time } => Some((left_time, right_time)),
@@ -273,7 +275,7 @@ impl JoinScope {
     /// The same about other columns.
     pub fn map(self, left: impl Fn(usize) -> usize, right: impl Fn(usize) -> usize) -> JoinScope {
         match self {
-            JoinScope::Unbounded => JoinScope::Unbounded,
+            JoinScope::Unbounded | JoinScope::Lookup => self,
             JoinScope::Windows { left_end, right_end } => JoinScope::Windows { left_end: left(left_end), right_end: right(right_end) },
             JoinScope::Interval(i) => JoinScope::Interval(Interval { left_time: left(i.left_time), right_time: right(i.right_time), ..i }),
             JoinScope::Temporal { left_time, right_time } => {
@@ -590,7 +592,7 @@ impl Plan {
         }
         let append = left.changelog.is_insert_only() && right.changelog.is_insert_only();
         let changelog = match kind {
-            _ if matches!(scope, JoinScope::Temporal { .. }) => left.changelog,
+            _ if matches!(scope, JoinScope::Temporal { .. } | JoinScope::Lookup) => left.changelog,
             _ if scope != JoinScope::Unbounded => ChangelogMode::InsertOnly,
             JoinKind::Inner | JoinKind::Semi if append => ChangelogMode::InsertOnly,
             _ => ChangelogMode::Retract,
@@ -614,14 +616,11 @@ impl Plan {
                 unique_keys.extend(pairs);
             }
         }
-        let window = if let JoinScope::Windows { .. } = scope {
-            match kind {
-                JoinKind::Right => right.window.and_then(|w| w.map(|c| Some(c + split))),
-                JoinKind::Full => None,
-                _ => left.window,
-            }
-        } else {
-            None
+        let window = match (scope, kind) {
+            (JoinScope::Windows { .. }, JoinKind::Right) => right.window.and_then(|w| w.map(|c| Some(c + split))),
+            (JoinScope::Windows { .. }, JoinKind::Full) => None,
+            (JoinScope::Windows { .. } | JoinScope::Lookup, _) => left.window,
+            _ => None,
         };
         Plan {
             columns,

@@ -167,6 +167,7 @@ impl World {
             schema: schema(),
             primary_key: Vec::new(),
             partition_keys: vec![],
+            metadata: vec![],
             options: BTreeMap::new(),
             projection: None,
             predicates: Vec::new(),

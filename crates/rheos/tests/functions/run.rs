@@ -78,13 +78,14 @@ fn table(fields: &[Cell]) -> Table {
         schema: columns.clone(),
         primary_key: vec![],
         partition_keys: vec![],
+        metadata: vec![],
         options: [("connector".to_string(), "datagen".to_string())].into(),
         projection: None,
         predicates: vec![],
         alternatives: vec![],
     };
     let exprs = fields.iter().enumerate().map(|(i, (_, ty))| Expr::column(i, ty.clone())).collect();
-    Table { spec, columns, exprs, watermark: None }
+    Table { spec, columns, exprs, metadata: vec![], watermark: None }
 }
 
 fn evaluate(plan: &Plan, fields: &[Cell]) -> Result<Vec<ArrayRef>, Stop> {

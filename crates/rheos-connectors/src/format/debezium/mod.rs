@@ -1,6 +1,7 @@
 //! Debezium's change events as JSON: `{"before": ..., "after": ..., "op": ...}` on each line.
 
 mod encode;
+mod metadata;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ use super::json;
 use super::record::{flag, on_error_option};
 
 pub use encode::Encoder;
+pub(crate) use metadata::infos as metadata;
 pub(crate) use read::DebeziumReader;
 
 /// How change events are read and written.

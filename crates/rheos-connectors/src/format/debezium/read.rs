@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Options;
+use super::metadata::Metadata;
 use crate::format::json::{JsonReader, no_json, retry_without_control_characters};
 use crate::format::layout::Layout;
 use crate::format::lines::LineFormat;
@@ -19,6 +20,7 @@ use crate::format::rows::Rows;
 pub(crate) struct DebeziumReader {
     schema_include: bool,
     row: JsonReader,
+    metadata: Metadata,
 }
 
 #[derive(Deserialize)]
@@ -29,27 +31,34 @@ struct Event<'a> {
     after: Option<&'a RawValue>,
     #[serde(borrow, default)]
     op: Option<Cow<'a, str>>,
+    #[serde(default)]
+    ts_ms: Option<i64>,
+    #[serde(borrow, default)]
+    source: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Wrapped<'a> {
+    #[serde(borrow, default)]
+    schema: Option<&'a RawValue>,
     #[serde(borrow, default)]
     payload: Option<Event<'a>>,
 }
 
 impl DebeziumReader {
     pub(crate) fn new(options: &Options, table: &TableSpec, layout: &Layout) -> Self {
-        DebeziumReader { schema_include: options.schema_include, row: JsonReader::new(&options.json, table, layout) }
+        DebeziumReader { schema_include: options.schema_include, row: JsonReader::new(&options.json, table, layout), metadata: Metadata::new(table, layout) }
     }
 
     fn read_event(&mut self, line: &str, rows: &mut Rows) -> Result<(), BadRecord> {
-        let event = if self.schema_include {
-            serde_json::from_str::<Option<Wrapped<'_>>>(line).map(|w| w.and_then(|w| w.payload))
+        let read = if self.schema_include {
+            serde_json::from_str::<Option<Wrapped<'_>>>(line).map(|w| w.map_or((None, None), |w| (w.schema, w.payload)))
         } else {
-            serde_json::from_str::<Option<Event<'_>>>(line)
+            serde_json::from_str::<Option<Event<'_>>>(line).map(|event| (None, event))
         };
         // An event of nothing is a tombstone, by which brokers know that a key can be forgotten.
-        let Some(event) = event.map_err(|e| no_json(&e, line))? else { return Ok(()) };
+        let (schema, Some(event)) = read.map_err(|e| no_json(&e, line))? else { return Ok(()) };
+        self.metadata.of_event(schema, event.ts_ms, event.source)?;
         match event.op.as_deref() {
             Some("c" | "r") => self.read_row(event.after, "after", RowKind::Insert, rows),
             Some("u") => {
@@ -68,6 +77,7 @@ impl DebeziumReader {
             return Err(BadRecord::new(format!("the \"{member}\" of this change event is missing{hint}")));
         };
         self.row.begin_row(json.get(), rows).map_err(|bad| bad.within(member))?;
+        self.metadata.push(rows);
         rows.complete(kind);
         Ok(())
     }

@@ -42,7 +42,9 @@ enum Target {
 
 impl JsonReader {
     pub(crate) fn new(options: &Options, table: &TableSpec, layout: &Layout) -> Self {
-        let paths: Vec<(usize, &ColumnPath)> = layout.built.iter().enumerate().collect();
+        // Metadata are in no row: who has them puts them there.
+        let in_row = |(_, path): &(usize, &ColumnPath)| path.column < table.schema.len();
+        let paths: Vec<(usize, &ColumnPath)> = layout.built.iter().enumerate().filter(in_row).collect();
         let context = Context {
             ignore_errors: options.ignore_parse_errors,
             fail_on_missing: options.fail_on_missing_field,

@@ -51,6 +51,7 @@ fn table(options: &[(&str, &str)]) -> TableSpec {
         schema: schema(),
         primary_key: vec![],
         partition_keys: vec![],
+        metadata: vec![],
         options: options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect::<BTreeMap<_, _>>(),
         projection: None,
         predicates: vec![],
