@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use crate::dice::Dice;
-use crate::query::{Body, Expr, Group, Joined, Query, Relation, Select, Sets};
+use crate::query::{Body, Dialect, Expr, Group, Joined, Query, Relation, Select, Sets};
 use crate::table::Table;
 use crate::value::{TYPES, Type, Value};
 
@@ -86,7 +86,13 @@ impl<'a> Generator<'a> {
         self.note(shape);
         let left = self.select(depth - 1, None);
         let wanted: Vec<Type> = left.items.iter().map(Expr::ty).collect();
-        let right = self.select(depth - 1, Some(&wanted));
+        let mut right = self.select(depth - 1, Some(&wanted));
+        if operator != "UNION" && self.dice.chance(70) {
+            // Two queries that have little to do with each other have no row in common.
+            let filter = right.filter;
+            right = left.clone();
+            right.filter = if filter.is_empty() || self.dice.chance(40) { right.filter } else { vec![Expr::leaf(Type::Bool, "TRUE")] };
+        }
         let (left, right) = (Box::new(Body::Select(left)), Box::new(Body::Select(right)));
         Body::Set { operator, all: self.dice.chance(50), left, right }
     }
@@ -104,7 +110,7 @@ impl<'a> Generator<'a> {
     fn select(&self, depth: usize, wanted: Option<&[Type]>) -> Select {
         let (from, scope) = self.from(depth);
         let mut filter: Vec<Expr> = Vec::new();
-        if self.dice.chance(45) {
+        if self.dice.chance(35) {
             self.note("WHERE");
             filter.push(self.condition(&scope, 2));
         }
@@ -118,7 +124,7 @@ impl<'a> Generator<'a> {
         }
         let classes: Vec<Type> = match wanted {
             Some(wanted) => wanted.to_vec(),
-            None => (0..1 + self.dice.below(3)).map(|_| self.dice.pick(&TYPES).class()).collect(),
+            None => (0..1 + self.dice.below(3)).map(|_| self.class(&scope)).collect(),
         };
         if !group {
             let items = classes.iter().map(|class| self.expr(*class, &scope, 2)).collect();
@@ -264,7 +270,9 @@ impl<'a> Generator<'a> {
             Box::new(Query::of(Body::Select(Select { distinct: false, items, from: vec![from], filter, group })))
         };
         let negated = self.dice.chance(40);
-        match self.dice.below(3) {
+        // DataFusion has no NOT IN of a correlated query.
+        let kinds: &[usize] = if correlated && negated { &[0, 2] } else { &[0, 1, 2] };
+        match *self.dice.pick(kinds) {
             0 => {
                 self.note(if negated { "NOT EXISTS" } else { "EXISTS" });
                 Some(Expr::Exists(negated, select(vec![Expr::leaf(Type::BigInt, "1")], None)))
@@ -284,6 +292,17 @@ impl<'a> Generator<'a> {
                 Some(Expr::node(Type::Bool, text, vec![self.expr(Type::BigInt, scope, 1), scalar]))
             }
         }
+    }
+
+    /// The class of an expression: mostly one of which there is a column.
+    fn class(&self, scope: &Scope) -> Type {
+        if self.dice.chance(80) { self.dice.pick(scope).1 } else { self.dice.pick(&TYPES).class() }
+    }
+
+    /// Something to compare an expression with: not itself.
+    fn other_than(&self, expr: &Expr, scope: &Scope, depth: usize) -> Expr {
+        let other = self.expr(expr.ty(), scope, depth);
+        if other.sql(Dialect::Rheos) == expr.sql(Dialect::Rheos) { self.literal(expr.ty()) } else { other }
     }
 
     fn column(&self, scope: &Scope) -> Expr {
@@ -356,16 +375,20 @@ impl<'a> Generator<'a> {
                 let text = *self.dice.pick(&["($0 IN ($1, $2, $3))", "($0 NOT IN ($1, $2, $3))"]);
                 Expr::node(Type::Bool, text, vec![column, self.literal(ty), self.literal(ty), self.literal(ty)])
             }
-            3 if ty != Type::Bool => Expr::node(Type::Bool, "($0 BETWEEN $1 AND $2)", vec![column, self.literal(ty), arg(ty, depth)]),
+            3 if ty != Type::Bool => {
+                let upper = self.other_than(&column, scope, depth);
+                Expr::node(Type::Bool, "($0 BETWEEN $1 AND $2)", vec![column, self.literal(ty), upper])
+            }
             4 => {
                 // DataFusion joins by it as by '='.
                 let text = "($0 IS NOT DISTINCT FROM $1)".to_string();
                 let other = Some("COALESCE($0 = $1, ($0 IS NULL) AND ($1 IS NULL))".to_string());
-                Expr::Node { ty: Type::Bool, text, other, args: vec![column, arg(ty, depth)] }
+                Expr::Node { ty: Type::Bool, text, other, args: vec![column.clone(), self.other_than(&column, scope, depth)] }
             }
             _ => {
-                let text = *self.dice.pick(&["($0 <> $1)", "($0 <= $1)", "($0 >= $1)", "($0 = $1)", "($0 < $1)"]);
-                Expr::node(Type::Bool, text, vec![column, arg(ty, depth)])
+                let text = *self.dice.pick(&["($0 <> $1)", "($0 <> $1)", "($0 <= $1)", "($0 >= $1)", "($0 = $1)", "($0 < $1)"]);
+                let other = self.other_than(&column, scope, depth);
+                Expr::node(Type::Bool, text, vec![column, other])
             }
         }
     }

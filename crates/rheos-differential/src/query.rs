@@ -71,7 +71,11 @@ impl Expr {
                 }
                 sql
             }
-            Expr::Scalar(_, query) => format!("({})", query.sql(dialect)),
+            Expr::Scalar(_, query) => match &query.body {
+                // A value of nothing is there, in both dialects.
+                Body::Select(select) => format!("({})", select.sql(dialect, true)),
+                _ => format!("({})", query.sql(dialect)),
+            },
             Expr::Exists(negated, query) => format!("{}EXISTS ({})", not(*negated), query.sql(dialect)),
             Expr::In(negated, value, query) => format!("{} {}IN ({})", value.sql(dialect), not(*negated), query.sql(dialect)),
         }
@@ -206,7 +210,7 @@ impl Body {
     fn sql(&self, dialect: Dialect) -> String {
         let columns = |count: usize| (0..count).map(|i| format!("x{i}")).collect::<Vec<_>>().join(", ");
         match self {
-            Body::Select(select) => select.sql(dialect),
+            Body::Select(select) => select.sql(dialect, false),
             // DataFusion's INTERSECT ALL and EXCEPT ALL do not count: the rows are numbered, and so made distinct.
             Body::Set { operator, all: true, left, right } if *operator != "UNION" && dialect == Dialect::DataFusion => {
                 let columns = columns(left.width());
@@ -218,7 +222,7 @@ impl Body {
             }
             Body::Set { operator, all, left, right } => {
                 let side = |side: &Body| match side {
-                    Body::Select(select) => select.sql(dialect),
+                    Body::Select(select) => select.sql(dialect, false),
                     other => format!("({})", other.sql(dialect)),
                 };
                 format!("{} {operator}{} {}", side(left), if *all { " ALL" } else { "" }, side(right))
@@ -248,7 +252,8 @@ impl Body {
 }
 
 impl Select {
-    fn sql(&self, dialect: Dialect) -> String {
+    /// As SQL; `is_value` says whether it stands for its one value.
+    fn sql(&self, dialect: Dialect, is_value: bool) -> String {
         let items: Vec<String> = self.items.iter().enumerate().map(|(i, item)| format!("{} AS x{i}", item.sql(dialect))).collect();
         let mut sql = format!("SELECT {}{} FROM ", if self.distinct { "DISTINCT " } else { "" }, items.join(", "));
         for (i, joined) in self.from.iter().enumerate() {
@@ -280,8 +285,13 @@ impl Select {
                     write!(sql, " GROUP BY GROUPING SETS ({})", lists.iter().map(list).collect::<Vec<_>>().join(", "))
                 }
             };
-            if !having.is_empty() {
-                let _ = write!(sql, " HAVING {}", all_of(having, dialect));
+            // The group of all rows is there once a row has come, as in Flink on streams; elsewhere it always is.
+            let is_plain = keys.is_empty() || dialect == Dialect::DataFusion;
+            let has_rows = (is_plain && !is_value).then(|| "(COUNT(*) > 0)".to_string());
+            let conditions = has_rows.into_iter().chain((!having.is_empty()).then(|| all_of(having, dialect)));
+            let conditions: Vec<String> = conditions.collect();
+            if !conditions.is_empty() {
+                let _ = write!(sql, " HAVING {}", conditions.join(" AND "));
             }
         }
         sql

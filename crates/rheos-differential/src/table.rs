@@ -66,7 +66,7 @@ impl Table {
             let name = format!("{}{}", ["a", "b", "c", "d", "e", "f"][columns.len()], columns.len());
             columns.push(Column { name, ty, nullable: dice.chance(70) });
         }
-        let rows = *dice.pick(&[0, 1, 3, 6, 10, 10, 16, 16, 30]);
+        let rows = *dice.pick(&[0, 2, 5, 8, 8, 12, 12, 16, 16, 20, 20, 30]);
         let row = |number: usize| -> Vec<Value> {
             let value = |c: &Column| match c.name.as_str() {
                 "id" => Value::Int(number as i64),

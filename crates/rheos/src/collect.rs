@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rheos_core::changelog::ChangelogMode;
 use rheos_core::connector::{ConnectorInfo, TableSpec};
@@ -52,26 +53,47 @@ impl Held {
     }
 }
 
+/// Where a query's rows come out.
+pub(crate) struct Results {
+    receiver: Receiver<Option<ResultEvent>>,
+    sender: SyncSender<Option<ResultEvent>>,
+}
+
+impl Results {
+    /// The next event; `Ok(None)` when none has come in that time, or somebody has asked the reader to look at something else.
+    pub(crate) fn next_within(&self, limit: Duration) -> std::result::Result<Option<ResultEvent>, RecvTimeoutError> {
+        self.receiver.recv_timeout(limit)
+    }
+
+    /// Lets a reader that waits look at something else.
+    pub(crate) fn waker(&self) -> impl Fn() + Send + 'static {
+        let sender = self.sender.clone();
+        // Where there is no room the reader has something to take, and does not wait.
+        move || drop(sender.try_send(None))
+    }
+}
+
 /// The connector for one query, where its rows come out, and where they may wait.
-pub(crate) fn connector() -> (ConnectorInfo, Receiver<ResultEvent>, Held) {
+pub(crate) fn connector() -> (ConnectorInfo, Results, Held) {
     let (sender, receiver) = sync_channel(QUEUED_BATCHES);
+    let results = Results { receiver, sender: sender.clone() };
     // Tokens of another process must not look like ours.
     let held = Held(Arc::new(Waiting { next: AtomicU64::new(system_env().random.next_u64()), ..Waiting::default() }));
     let sink = Some(Arc::new(Collect { sender, held: held.clone() }) as Arc<dyn SinkFactory>);
     let info =
         ConnectorInfo { name: CONNECTOR, doc: "internal: a query's result", options: vec![], takes_format: false, source: None, sink };
-    (info, receiver, held)
+    (info, results, held)
 }
 
 #[derive(Clone)]
 struct Collect {
-    sender: SyncSender<ResultEvent>,
+    sender: SyncSender<Option<ResultEvent>>,
     held: Held,
 }
 
 impl Collect {
     fn send(&self, event: ResultEvent) -> Result<()> {
-        self.sender.send(event).map_err(|_| Error::restart("nobody reads the query's result any more"))
+        self.sender.send(Some(event)).map_err(|_| Error::restart("nobody reads the query's result any more"))
     }
 }
 

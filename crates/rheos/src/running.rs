@@ -1,7 +1,7 @@
 //! A running job, for callers that are not asynchronous.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 use crate::checkpointing::{DIR, Durability};
-use crate::collect::ResultEvent;
+use crate::collect::{ResultEvent, Results};
 use crate::local::LocalWorkers;
 use crate::session::{Job, ResultInfo};
 use crate::start::{Silent, StartFrom, StartOptions, absolute, look, place, snapshot_at};
@@ -30,7 +30,7 @@ pub struct Running {
     workers: LocalWorkers,
     requests: mpsc::UnboundedSender<Request>,
     end: Arc<End>,
-    results: Option<Receiver<ResultEvent>>,
+    results: Option<Results>,
     info: Option<ResultInfo>,
     notes: Arc<Notes>,
     /// Outlives the job.
@@ -131,6 +131,7 @@ impl Running {
         let (running_workers, running_end, running_notes) = (workers.clone(), Arc::clone(&end), Arc::clone(&notes));
         let master = JobMaster::new(config, subtasks(&tasks));
         let clock = Arc::clone(&env.clock);
+        let wake_reader = job.results.as_ref().map(Results::waker);
         runtime.spawn(async move {
             let run = rheos_coordinator::run(master, Arc::new(workers.clone()), storage, clock, notes, asked);
             // Whoever waits must hear of the end, whatever happens.
@@ -144,6 +145,9 @@ impl Running {
             drop(workers);
             *end.how.lock().unwrap_or_else(PoisonError::into_inner) = Some(how);
             end.is_there.notify_all();
+            if let Some(wake_reader) = wake_reader {
+                wake_reader();
+            }
         });
         Ok(Running {
             workers: running_workers,
@@ -176,13 +180,17 @@ impl Running {
     /// The same with a limit: `Ok(None)` when nothing has come in that time, an error value when there are no more.
     pub fn next_result_within(&mut self, limit: Duration) -> std::result::Result<Option<ResultEvent>, NoMoreResults> {
         let Some(results) = &self.results else { return Err(NoMoreResults) };
-        // Asked before looking: what came before the end is there by then.
-        let is_done = self.is_done();
-        match results.recv_timeout(if is_done { Duration::ZERO } else { limit }) {
-            Ok(event) => Ok(Some(event)),
-            Err(RecvTimeoutError::Timeout) if is_done => Err(NoMoreResults),
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(NoMoreResults),
+        loop {
+            // Asked before looking: what came before the end is there by then.
+            let is_done = self.is_done();
+            match results.next_within(if is_done { Duration::ZERO } else { limit }) {
+                Ok(Some(event)) => return Ok(Some(event)),
+                // The job has ended meanwhile.
+                Ok(None) => {}
+                Err(RecvTimeoutError::Timeout) if is_done => return Err(NoMoreResults),
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => return Err(NoMoreResults),
+            }
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 
 use rheos_core::connector::{ConnectorInfo, TableSpec};
 use rheos_core::registry::Registry;
@@ -17,7 +16,7 @@ use rheos_sql::plan::Plan;
 use rheos_sql::{SqlError, SqlResult, explain, explain_state, like, optimizer};
 
 use crate::checkpointing::{DIR, Durability};
-use crate::collect::{self, Held, ResultEvent};
+use crate::collect::{self, Held, Results};
 use crate::running::Running;
 use crate::settings::{self, Settings};
 use crate::snapshots;
@@ -63,7 +62,7 @@ pub struct Job {
     /// Whether it ends by itself.
     pub bounded: bool,
     pub(crate) registry: Arc<Registry>,
-    pub(crate) results: Option<Receiver<ResultEvent>>,
+    pub(crate) results: Option<Results>,
     /// Where a query's rows wait until the snapshot that they belong to is complete.
     pub(crate) held: Option<Held>,
 }
@@ -324,7 +323,7 @@ impl Session {
     }
 
     #[allow(clippy::type_complexity)]
-    fn query_job(&self, plan: &Plan) -> SqlResult<(JobGraph, (Arc<Registry>, Receiver<ResultEvent>, Held))> {
+    fn query_job(&self, plan: &Plan) -> SqlResult<(JobGraph, (Arc<Registry>, Results, Held))> {
         let (connector, results, held) = collect::connector();
         let mut registry = self.registry.clone();
         registry.add_connector(connector);
