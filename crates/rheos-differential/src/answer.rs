@@ -9,12 +9,18 @@ use arrow::array::RecordBatch;
 use arrow::compute::cast;
 use arrow::datatypes::{Field, Schema as ArrowSchema};
 use datafusion::datasource::MemTable;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::optimizer::Optimizer;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use rheos::{ColumnBatch, ErrorKind, FoldedTable, Prepared, ResultEvent, Schema, Session};
 
 use crate::feed;
 use crate::table::Table;
 use crate::value::array;
+
+/// Rules of DataFusion's optimizer that are left out: with them, conditions on columns of one name, and on what outer joins pad, lose
+/// rows (seeds 837 and 2094 of the first version of the generator; cases/837.case).
+const UNSOUND_RULES: [&str; 1] = ["push_down_filter"];
 
 /// After how long without a row or an end a job counts as hanging.
 const HANGS_AFTER: Duration = Duration::from_secs(60);
@@ -111,9 +117,15 @@ impl Oracle {
 
     /// The rows that DataFusion gives for `sql`, with the columns that Rheos says it has.
     pub fn rows(&self, tables: &[Table], sql: &str, schema: &Schema) -> Result<Vec<String>> {
-        let context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
+        let rules = Optimizer::new().rules.into_iter().filter(|rule| !UNSOUND_RULES.contains(&rule.name())).collect();
+        let state = SessionStateBuilder::new_with_default_features()
+            .with_config(SessionConfig::new().with_target_partitions(1))
+            .with_optimizer_rules(rules)
+            .build();
+        let context = SessionContext::new_with_state(state);
         for table in tables {
-            let fields: Vec<Field> = table.columns.iter().map(|c| Field::new(&c.name, c.ty.arrow(), c.nullable)).collect();
+            // NOT NULL is left out: DataFusion believes it of the keys of GROUPING SETS too, which are NULL where they are not grouped by.
+            let fields: Vec<Field> = table.columns.iter().map(|c| Field::new(&c.name, c.ty.arrow(), true)).collect();
             let arrow = Arc::new(ArrowSchema::new(fields));
             let content = table.content();
             let column = |i: usize| array(&table.columns[i].ty.arrow(), content.iter().map(|row| &row[i]));

@@ -20,10 +20,10 @@ pub struct Summary {
     pub agree: usize,
     /// How many agree that there are none.
     pub agree_on_nothing: usize,
-    /// What Rheos refused, how often.
-    pub refused: BTreeMap<String, usize>,
-    /// What DataFusion refused or failed at, how often.
-    pub no_oracle: BTreeMap<String, usize>,
+    /// What Rheos refused, with the seeds.
+    pub refused: BTreeMap<String, Vec<u64>>,
+    /// What DataFusion refused or failed at, with the seeds.
+    pub no_oracle: BTreeMap<String, Vec<u64>>,
     /// What queries had, how often.
     pub shapes: BTreeMap<&'static str, usize>,
     /// The cases that differ: their seeds, and the smallest that still differs as a file.
@@ -41,8 +41,8 @@ pub fn run(seeds: Range<u64>, told: impl Fn(String) -> String + Copy) -> Result<
         match compare(&case, &oracle, told) {
             Outcome::Agrees(0) => summary.agree_on_nothing += 1,
             Outcome::Agrees(_) => summary.agree += 1,
-            Outcome::Refused(reason) => *summary.refused.entry(first_line(&reason)).or_default() += 1,
-            Outcome::NoOracle(reason) => *summary.no_oracle.entry(first_line(&reason)).or_default() += 1,
+            Outcome::Refused(reason) => summary.refused.entry(first_line(&reason)).or_default().push(seed),
+            Outcome::NoOracle(reason) => summary.no_oracle.entry(first_line(&reason)).or_default().push(seed),
             Outcome::Differs { .. } => {
                 let smallest = minimise(case, |case| compare(case, &oracle, told).is_wrong());
                 if let Outcome::Differs { rheos, datafusion } = compare(&smallest, &oracle, told) {
@@ -60,14 +60,14 @@ fn first_line(text: &str) -> String {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = |of: &BTreeMap<String, usize>| of.values().sum::<usize>();
+        let count = |of: &BTreeMap<String, Vec<u64>>| of.values().map(Vec::len).sum::<usize>();
         writeln!(f, "{} queries: {} agree on rows, {} on none", self.cases, self.agree, self.agree_on_nothing)?;
         writeln!(f, "{} differ, {} refused, {} without an oracle", self.differ.len(), count(&self.refused), count(&self.no_oracle))?;
         let shapes: Vec<String> = self.shapes.iter().map(|(shape, count)| format!("{shape} {count}")).collect();
         writeln!(f, "{}", shapes.join(", "))?;
         for (what, of) in [("refused", &self.refused), ("no oracle", &self.no_oracle)] {
-            for (reason, count) in of {
-                writeln!(f, "{what}, {count} times: {reason}")?;
+            for (reason, seeds) in of {
+                writeln!(f, "{what}, {} times, first with seed {}: {reason}", seeds.len(), seeds[0])?;
             }
         }
         for (seed, text) in &self.differ {

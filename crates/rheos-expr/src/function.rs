@@ -110,9 +110,16 @@ pub struct Call<'a> {
     pub config: &'a EvalConfig,
     /// Clock and randomness, where the program was given them: see [`Call::env`].
     pub env: Option<&'a Env>,
+    /// The watermark that holds for the rows, in milliseconds, where the program was told of one: see [`Call::watermark_ms`].
+    pub watermark_ms: Option<i64>,
 }
 
 impl<'a> Call<'a> {
+    /// The watermark before these rows; [`rheos_core::time::MIN_WATERMARK`] where none has come.
+    pub fn watermark_ms(&self) -> Result<i64> {
+        self.watermark_ms.ok_or_else(|| Error::bug("an expression asks for the watermark where none is known"))
+    }
+
     /// Clock and randomness, for functions like NOW and RAND.
     pub fn env(&self) -> Result<&'a Env> {
         self.env.ok_or_else(|| Error::bug("an expression asks for the clock or a random number, but was given no environment"))

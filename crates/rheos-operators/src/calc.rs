@@ -7,6 +7,7 @@ use rheos_core::error::Result;
 use rheos_core::operator::{Operator, OperatorContext, Progress};
 use rheos_core::registry::Registry;
 use rheos_core::snapshot::{OperatorSnapshot, SnapshotMode};
+use rheos_core::time::{MIN_WATERMARK, TimestampMs};
 use rheos_expr::program::CalcProgram;
 
 use crate::read_spec;
@@ -36,6 +37,7 @@ fn compile(spec: &CalcSpec) -> Result<CalcProgram> {
 impl Operator for Calc {
     fn open(&mut self, context: OperatorContext, _: Option<OperatorSnapshot>) -> Result<()> {
         self.program = compile(&self.spec)?.with_env(context.env);
+        self.program.set_watermark_ms(MIN_WATERMARK);
         Ok(())
     }
 
@@ -43,6 +45,11 @@ impl Operator for Calc {
         if let Some(kept) = self.program.evaluate(&batch.into_columns()?, &self.output)? {
             out.emit(kept);
         }
+        Ok(Progress::Done)
+    }
+
+    fn watermark(&mut self, at: TimestampMs, _: &mut Collector) -> Result<Progress> {
+        self.program.set_watermark_ms(at);
         Ok(Progress::Done)
     }
 

@@ -9,6 +9,7 @@
 mod aggregate;
 mod calc;
 mod changelog_normalize;
+mod constraint_enforcer;
 mod difference;
 mod expand;
 mod group_aggregate;
@@ -50,6 +51,7 @@ use serde_json::Value;
 pub fn register(registry: &mut Registry) {
     calc::register(registry);
     changelog_normalize::register(registry);
+    constraint_enforcer::register(registry);
     expand::register(registry);
     interval_join::register(registry);
     join::register(registry);

@@ -3,9 +3,11 @@
 //! Which operators put out -U follows from who needs it: a consumer that replaces rows by an upsert key which it can see
 //! needs none. A changelog is exchanged by hash of a key, so that the order of changes to a row is kept.
 
+mod constraints;
 mod lookup;
 mod phases;
 
+pub use constraints::{LengthEnforcer, NotNullEnforcer};
 pub use phases::AggregatePhases;
 
 use std::collections::HashMap;
@@ -16,7 +18,7 @@ use rheos_core::changelog::ChangelogMode;
 use rheos_core::connector::{ColumnPath, TableSpec};
 use rheos_core::registry::Registry;
 use rheos_core::schema::Schema;
-use rheos_expr::EvalConfig;
+use rheos_expr::{EvalConfig, Expr};
 use rheos_graph::{JobGraph, KeySpec, Node, NodeId, NodeKind, Partitioning, WatermarkSpec};
 use rheos_operators::spec::{
     CalcSpec, ChangelogNormalizeSpec, DeduplicateSpec, ExpandSpec, Frame, GroupAggregateSpec, IntervalJoinSpec, JoinSide, JoinSpec,
@@ -43,6 +45,10 @@ pub struct LowerOptions {
     pub state_ttl_ms: Option<i64>,
     /// In how many phases rows are aggregated (`table.optimizer.agg-phase-strategy`).
     pub aggregate_phases: AggregatePhases,
+    /// What is done with NULL for a sink's column that is NOT NULL.
+    pub not_null_enforcer: NotNullEnforcer,
+    /// What is done with texts and bytes that are not of the length of a sink's column.
+    pub length_enforcer: LengthEnforcer,
     /// How long a lookup may take (`table.exec.async-lookup.timeout`), in milliseconds.
     pub lookup_timeout_ms: u64,
     /// Whether changelog sources with a primary key may give changes twice (`table.exec.source.cdc-events-duplicate`).
@@ -88,6 +94,7 @@ impl<'a> Lowering<'a> {
         if !table.primary_key.is_empty() && !plan.changelog.is_insert_only() && !plan.unique_keys.iter().any(is_covered) {
             inputs = vec![self.materialized(plan, &inputs, &table.primary_key, accepts != ChangelogMode::Upsert)?];
         }
+        let inputs = self.enforced(plan, inputs, &table)?;
         let detail = format!("table=[{}], connector=[{}]", table.name, table.connector);
         let parallelism = if parallelism == 0 { self.options.parallelism } else { parallelism };
         // Changes of one row stay in one channel: by the sink's key, the row's, or else by all its columns.
@@ -125,6 +132,7 @@ impl<'a> Lowering<'a> {
 
     fn lower_new(&mut self, plan: &Plan, need: bool) -> SqlResult<Vec<NodeId>> {
         refuse_carried_processing_time(plan)?;
+        refuse_watermarks(plan)?;
         let output = plan.schema();
         let config = self.options.config.clone();
         let p = self.options.parallelism;
@@ -616,6 +624,22 @@ impl<'a> Lowering<'a> {
 
 fn to_value<T: serde::Serialize>(spec: &T) -> SqlResult<Value> {
     serde_json::to_value(spec).map_err(|e| SqlError::new(format!("an operator's specification cannot be written: {e}")))
+}
+
+/// Only what passes rows on one by one knows the watermark that holds for each.
+fn refuse_watermarks(plan: &Plan) -> SqlResult<()> {
+    let exprs: Vec<&Expr> = match &plan.rel {
+        Rel::Join { condition, .. } => condition.iter().collect(),
+        Rel::Expand { projections, .. } => projections.iter().flatten().collect(),
+        _ => vec![],
+    };
+    let mut asks = false;
+    exprs.into_iter().for_each(|expr| expr.visit(&mut |e| asks |= matches!(e, Expr::Call { function, .. } if function == "CURRENT_WATERMARK")));
+    if !asks {
+        return Ok(());
+    }
+    let error = SqlError::new("CURRENT_WATERMARK in the condition of a join");
+    Err(error.hint(Some("compute it in a subquery of one side, or filter behind the join".into())))
 }
 
 /// A row that carries a window of processing time comes to the next operator after that window's end, by whatever it took on its way:

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::binder::Binder;
 use crate::catalog::{Catalog, Relation, View};
-use crate::lower::{AggregatePhases, LowerOptions, Lowering};
+use crate::lower::{AggregatePhases, LengthEnforcer, LowerOptions, Lowering, NotNullEnforcer};
 use crate::parser::{self, Statement};
 use crate::plan::{Plan, Rel};
 use crate::{SqlError, SqlResult, optimizer};
@@ -121,6 +121,8 @@ impl World {
             config: EvalConfig::default(),
             state_ttl_ms: None,
             aggregate_phases: AggregatePhases::One,
+            not_null_enforcer: NotNullEnforcer::Error,
+            length_enforcer: LengthEnforcer::Ignore,
             lookup_timeout_ms: 1_000,
             cdc_duplicates: false,
         };
@@ -406,6 +408,8 @@ fn a_sink_whose_key_is_not_the_querys_gets_the_last_row_of_each_key() {
             config: EvalConfig::default(),
             state_ttl_ms: None,
             aggregate_phases: AggregatePhases::One,
+            not_null_enforcer: NotNullEnforcer::Error,
+            length_enforcer: LengthEnforcer::Ignore,
             lookup_timeout_ms: 1_000,
             cdc_duplicates: false,
         };

@@ -10,7 +10,7 @@ use rheos_graph::{JobGraph, NodeKind};
 use rheos_sql::binder::Binder;
 use rheos_sql::catalog::{Catalog, Relation, Table, View, hinted, simple_name};
 use rheos_sql::functions::SqlFunctions;
-use rheos_sql::lower::Lowering;
+use rheos_sql::lower::{LengthEnforcer, Lowering};
 use rheos_sql::parser::{self, ColumnDefinition, CreateFunction, CreateTable, Explain, Insert, Parsed, Show, Statement};
 use rheos_sql::plan::Plan;
 use rheos_sql::{SqlError, SqlResult, explain, explain_state, like, optimizer};
@@ -437,12 +437,16 @@ impl Session {
                 None => build::typed_null(field.ty.kind.clone()),
             };
             let from = expr.ty().kind.clone();
-            if !build::is_implicitly_castable(&from, &field.ty.kind) {
-                let message = format!("column '{}' of '{}' is {}, the query gives {from}", field.name, insert.table, field.ty.kind);
-                return Err(SqlError::at(&insert.table, message).hint(Some(format!("CAST(... AS {})", field.ty.kind))));
+            // Of texts and bytes too long the enforcer says what becomes of them.
+            let to = &field.ty.kind;
+            let differ_in_length = (from.is_character() && to.is_character()) || (from.is_binary() && to.is_binary());
+            if !differ_in_length && !build::is_implicitly_castable(&from, to) {
+                let message = format!("column '{}' of '{}' is {to}, the query gives {from}", field.name, insert.table);
+                return Err(SqlError::at(&insert.table, message).hint(Some(format!("CAST(... AS {to})"))));
             }
-            let declared = build::cast(expr, field.ty.clone(), false);
-            let taken = declared.and_then(|expr| build::cast(expr, taken_as.clone(), false));
+            let is_kept = differ_in_length && self.settings.length_enforcer() != LengthEnforcer::TrimPad;
+            let declared = if is_kept { Ok(expr) } else { build::cast(expr, field.ty.clone(), false) };
+            let taken = if *taken_as == field.ty { declared } else { declared.and_then(|expr| build::cast(expr, taken_as.clone(), false)) };
             projections.push(taken.map_err(|e| SqlError::at(&insert.table, e))?);
         }
         let names = written.columns.iter().map(|f| f.name.clone()).collect();

@@ -6,15 +6,25 @@ use crate::checkpointing::{self, Durability};
 use rheos_core::connector::parse_duration_ms;
 use rheos_expr::EvalConfig;
 use rheos_operators::spec::LOOKUP_TIMEOUT_MS;
-use rheos_sql::lower::{AggregatePhases, LowerOptions};
+use rheos_sql::lower::{AggregatePhases, LengthEnforcer, LowerOptions, NotNullEnforcer};
 use rheos_sql::{SqlError, SqlResult};
 
 /// A key that Rheos obeys: key, default, meaning.
-const PLANNING: [(&str, &str, &str); 8] = [
+const PLANNING: [(&str, &str, &str); 10] = [
     ("parallelism.default", "1", "how many subtasks an operator runs as; 'auto' is the number of cores"),
     ("pipeline.auto-watermark-interval", "batch", "0 lets a watermark follow each row that advances it; anything else, each batch"),
     ("pipeline.name", "", "the job's name"),
     ("table.exec.async-lookup.timeout", "3 min", "how long a lookup of a table may take before it is tried again, and at last fails"),
+    (
+        "table.exec.sink.not-null-enforcer",
+        "ERROR",
+        "what NULL for a NOT NULL column of a sink does: ERROR fails the job, DROP leaves the row out",
+    ),
+    (
+        "table.exec.sink.type-length-enforcer",
+        "IGNORE",
+        "what is done with texts and bytes longer than a sink's column: IGNORE, TRIM_PAD (cut, or filled up), or ERROR",
+    ),
     (
         "table.exec.source.cdc-events-duplicate",
         "false",
@@ -50,6 +60,10 @@ impl Settings {
                 return wrong("number from 1 to 1024, nor 'auto'");
             }
             "table.exec.async-lookup.timeout" if !parse_duration_ms(value).is_ok_and(|ms| ms > 0) => return wrong("duration, such as '30 s'"),
+            "table.exec.sink.not-null-enforcer" if NotNullEnforcer::of(value).is_none() => return wrong("enforcer: ERROR or DROP"),
+            "table.exec.sink.type-length-enforcer" if LengthEnforcer::of(value).is_none() => {
+                return wrong("enforcer: IGNORE, TRIM_PAD or ERROR");
+            }
             "table.optimizer.agg-phase-strategy" if AggregatePhases::of(value).is_none() => {
                 return wrong("strategy: AUTO, ONE_PHASE or TWO_PHASE");
             }
@@ -90,6 +104,11 @@ impl Settings {
         self.values.get(key).map(String::as_str)
     }
 
+    /// What INSERT does with texts and bytes that are not of their column's length.
+    pub(crate) fn length_enforcer(&self) -> LengthEnforcer {
+        self.get("table.exec.sink.type-length-enforcer").and_then(LengthEnforcer::of).unwrap_or_default()
+    }
+
     /// A duration that is set; it was checked then.
     fn duration_ms(&self, key: &str) -> Option<u64> {
         self.get(key).and_then(|value| parse_duration_ms(value).ok())
@@ -113,6 +132,8 @@ impl Settings {
             config: self.eval_config(),
             state_ttl_ms: ttl_ms.map(|ms| ms.min(i64::MAX as u64) as i64),
             aggregate_phases: self.get("table.optimizer.agg-phase-strategy").and_then(AggregatePhases::of).unwrap_or_default(),
+            not_null_enforcer: self.get("table.exec.sink.not-null-enforcer").and_then(NotNullEnforcer::of).unwrap_or_default(),
+            length_enforcer: self.length_enforcer(),
             lookup_timeout_ms: self.duration_ms("table.exec.async-lookup.timeout").unwrap_or(LOOKUP_TIMEOUT_MS),
             cdc_duplicates: self.get("table.exec.source.cdc-events-duplicate") == Some("true"),
         }

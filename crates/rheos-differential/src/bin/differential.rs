@@ -15,6 +15,9 @@ struct Args {
     /// How many queries.
     #[arg(long, default_value_t = 1_000)]
     queries: u64,
+    /// Shows the case of the seed, and runs nothing.
+    #[arg(long)]
+    show: bool,
     /// The folder that gets a file for each query whose answers differ.
     #[arg(long)]
     cases: Option<PathBuf>,
@@ -23,6 +26,11 @@ struct Args {
 #[allow(clippy::print_stdout)] // what the command is for
 fn main() -> Result<ExitCode> {
     let args = Args::parse();
+    if args.show {
+        let (case, _) = rheos_differential::case::Case::random(args.seed);
+        println!("{}", rheos_differential::file::write(&case, "", "")?);
+        return Ok(ExitCode::SUCCESS);
+    }
     let summary = rheos_differential::run::run(args.seed..args.seed.saturating_add(args.queries), |sql| sql)?;
     println!("{summary}");
     for (seed, text) in &summary.differ {

@@ -39,6 +39,11 @@ impl CalcProgram {
         self
     }
 
+    /// Tells CURRENT_WATERMARK what it is from now on, in milliseconds.
+    pub fn set_watermark_ms(&mut self, at: i64) {
+        self.graph.watermark_ms = Some(at);
+    }
+
     /// The projections of the rows that fit, with their kinds; `None` where no row is left.
     pub fn evaluate(&mut self, batch: &ColumnBatch, output: &SchemaRef) -> Result<Option<ColumnBatch>> {
         let rows = batch.num_rows();

@@ -50,11 +50,12 @@ pub(super) struct Graph {
     known: HashMap<Key, NodeId>,
     config: EvalConfig,
     pub(super) env: Option<Env>,
+    pub(super) watermark_ms: Option<i64>,
 }
 
 impl Graph {
     pub(super) fn new(config: EvalConfig) -> Graph {
-        Graph { nodes: Vec::new(), known: HashMap::new(), config, env: None }
+        Graph { nodes: Vec::new(), known: HashMap::new(), config, env: None, watermark_ms: None }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -217,7 +218,7 @@ impl Graph {
             Op::Call { function, prepared, args, arg_types } => {
                 let args = args.iter().map(|a| self.value(frame, *a)).collect::<Result<Vec<_>>>()?;
                 let (rows, config, env) = (frame.rows(), &self.config, self.env.as_ref());
-                let call = Call { args: &args, rows, arg_types, result: &node.ty, config, env };
+                let call = Call { args: &args, rows, arg_types, result: &node.ty, config, env, watermark_ms: self.watermark_ms };
                 match prepared {
                     Some(prepared) => prepared(&call)?,
                     None => (function.eval)(&call)?,

@@ -168,7 +168,7 @@ fn what_has_no_small_state_is_aggregated_in_one_phase() {
             distinct,
             ty: kind.nullable(),
         };
-        LocalAggregateSpec::of(input(), vec![0], None, &[call.clone()], false).is_some()
+        LocalAggregateSpec::of(input(), vec![0], None, std::slice::from_ref(&call), false).is_some()
             || LocalAggregateSpec::of(input(), vec![0], None, &[call], true).is_some()
     };
     assert!(!of("COUNT", true, TypeKind::BigInt) && !of("FIRST_VALUE", false, TypeKind::BigInt) && !of("LISTAGG", false, TypeKind::STRING));

@@ -3,6 +3,7 @@
 pub mod aggregate;
 pub mod calc;
 pub mod changes;
+pub mod constraints;
 pub mod join;
 pub mod local_aggregate;
 pub mod lookup;
@@ -15,6 +16,7 @@ pub mod window;
 pub use aggregate::{AggregateCall, GroupAggregateSpec};
 pub use calc::{CalcSpec, ExpandSpec, ValuesSpec, WatermarkExprSpec};
 pub use changes::{ChangelogNormalizeSpec, RelationToStreamSpec, StreamMode, UpsertMaterializeSpec};
+pub use constraints::ConstraintSpec;
 pub use join::{Interval, IntervalJoinSpec, JoinKind, JoinSide, JoinSpec, TemporalJoinSpec, WindowJoinSpec};
 pub use local_aggregate::LocalAggregateSpec;
 pub use lookup::{LOOKUP_OPTIONS, LOOKUP_TIMEOUT_MS, LookupCache, LookupJoinSpec};

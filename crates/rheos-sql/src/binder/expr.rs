@@ -283,6 +283,18 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
         call(ast, "OVERLAPS", args)
     }
 
+    /// CURRENT_WATERMARK is about a row time.
+    fn check_row_time(&mut self, ast: &Ast, arguments: &[Ast]) -> SqlResult<()> {
+        let [argument] = arguments else { return Err(SqlError::at(ast, "CURRENT_WATERMARK takes one argument, a row time")) };
+        match self.bind(argument)? {
+            Expr::Column { index, .. } if self.scope.columns.get(index).is_some_and(|c| c.column.is_row_time()) => Ok(()),
+            _ => {
+                let error = SqlError::at(argument, "CURRENT_WATERMARK takes a row time: the column of a table's WATERMARK");
+                Err(error.hint(Some("declare WATERMARK FOR column AS ... in CREATE TABLE".into())))
+            }
+        }
+    }
+
     fn bind_function(&mut self, ast: &Ast, function: &Function) -> SqlResult<Expr> {
         let name = function.name.to_string().to_uppercase().replace('`', "");
         let distinct = matches!(&function.args, FunctionArguments::List(l) if l.duplicate_treatment == Some(DuplicateTreatment::Distinct));
@@ -334,6 +346,9 @@ impl<'s, 'p> ExprBinder<'s, 'p> {
         }
         if function.filter.is_some() {
             return Err(SqlError::at(ast, format!("FILTER is for aggregates; {name} is none")));
+        }
+        if name == "CURRENT_WATERMARK" {
+            self.check_row_time(ast, &arguments)?;
         }
         let name = match name.as_str() {
             dialect::MAP => "MAP",

@@ -89,6 +89,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::new("CURRENT_TIMESTAMP", "CURRENT_TIMESTAMP", now::resolve_instant, now::instant)
         .aliases(&["NOW", "CURRENT_ROW_TIMESTAMP"])
         .nondeterministic(),
+    // Known to calcs only; the planner sees to it.
+    Function::new("CURRENT_WATERMARK", "CURRENT_WATERMARK(row time)", now::resolve_watermark, now::watermark).nondeterministic(),
     // A time attribute: operators over it use their own clock.
     Function::new("PROCTIME", "PROCTIME()", now::resolve_instant, now::instant).nondeterministic(),
     Function::new("LOCALTIMESTAMP", "LOCALTIMESTAMP", |a| now::resolve(a, TypeKind::Timestamp(3)), now::timestamp)

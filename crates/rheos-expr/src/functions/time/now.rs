@@ -6,6 +6,7 @@ use arrow::array::{ArrayRef, Date32Array, Int64Array, Time32MillisecondArray, Ti
 
 use rheos_core::error::Result;
 use rheos_core::text::calendar::MS_PER_DAY;
+use rheos_core::time::MIN_WATERMARK;
 use rheos_core::types::TypeKind;
 
 use crate::function::{Arg, Call, Signature, Value};
@@ -13,7 +14,7 @@ use crate::function::{Arg, Call, Signature, Value};
 use super::local::session_zone;
 use super::signature;
 use super::text::read_unix_timestamps;
-use crate::functions::signature::Param::Text;
+use crate::functions::signature::Param::{Any, Text};
 
 pub(super) fn resolve(args: &[Arg<'_>], result: TypeKind) -> Result<Signature, String> {
     signature(args, &[], &[], result)
@@ -39,6 +40,22 @@ fn local_ms(call: &Call<'_>) -> Result<i64> {
 
 pub(super) fn instant(call: &Call<'_>) -> Result<Value> {
     Ok(constant(Arc::new(TimestampMillisecondArray::from(vec![now_ms(call)?]).with_timezone("UTC"))))
+}
+
+pub(super) fn resolve_watermark(args: &[Arg<'_>]) -> Result<Signature, String> {
+    let kind = match args.first().map(|arg| arg.ty().kind.clone()) {
+        Some(TypeKind::TimestampLtz(_)) => TypeKind::TimestampLtz(3),
+        _ => TypeKind::Timestamp(3),
+    };
+    let s = signature(args, &[Any], &[], kind.clone())?;
+    Ok(Signature { result: kind.nullable(), ..s })
+}
+
+/// In the type of the row time; NULL before the first.
+pub(super) fn watermark(call: &Call<'_>) -> Result<Value> {
+    let at = Some(call.watermark_ms()?).filter(|at| *at > MIN_WATERMARK);
+    let zone = matches!(call.result.kind, TypeKind::TimestampLtz(_)).then_some("UTC");
+    Ok(constant(Arc::new(TimestampMillisecondArray::from(vec![at]).with_timezone_opt(zone))))
 }
 
 pub(super) fn timestamp(call: &Call<'_>) -> Result<Value> {
