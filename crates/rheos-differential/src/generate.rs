@@ -10,6 +10,9 @@ use crate::value::{TYPES, Type, Value};
 /// Columns that an expression can name.
 type Scope = Vec<(String, Type)>;
 
+/// A column of one scope, and one of another.
+type Pair<'s> = (&'s (String, Type), &'s (String, Type));
+
 /// How an expression of one class is made of others: its text, and the classes of its arguments.
 type Form = (&'static str, &'static [Type]);
 
@@ -206,7 +209,7 @@ impl<'a> Generator<'a> {
         let mut from = vec![first];
         for _ in 0..*self.dice.pick(&[0, 0, 0, 0, 1, 1, 1, 2]) {
             let (mut joined, columns) = self.relation(depth);
-            let pairs: Vec<(&(String, Type), &(String, Type))> =
+            let pairs: Vec<Pair<'_>> =
                 scope.iter().flat_map(|l| columns.iter().map(move |r| (l, r))).filter(|(l, r)| l.1 == r.1 && l.1 != Type::Bool).collect();
             (joined.kind, joined.on) = match pairs.is_empty() {
                 true => ("INNER", vec![]),
@@ -265,7 +268,7 @@ impl<'a> Generator<'a> {
         // DataFusion takes a column of the enclosing query for others of that name (cases/837.case).
         let bare = |name: &str| name.rsplit('.').next().unwrap_or_default().to_string();
         let is_single = |name: &str| scope.iter().filter(|(other, _)| bare(other) == bare(name)).count() == 1;
-        let pairs: Vec<(&(String, Type), &(String, Type))> =
+        let pairs: Vec<Pair<'_>> =
             scope.iter().flat_map(|o| inner.iter().map(move |i| (o, i))).filter(|(o, i)| o.1 == i.1 && is_single(&o.0)).collect();
         let correlated = !pairs.is_empty() && self.dice.chance(60);
         if correlated {

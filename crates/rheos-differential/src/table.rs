@@ -115,7 +115,14 @@ impl Table {
         let mut columns: Vec<String> = self
             .columns
             .iter()
-            .map(|c| format!("{} {}{}", c.name, if c.ty == Type::Text { "STRING" } else { c.ty.sql() }, if c.nullable { "" } else { " NOT NULL" }))
+            .map(|c| {
+                format!(
+                    "{} {}{}",
+                    c.name,
+                    if c.ty == Type::Text { "STRING" } else { c.ty.sql() },
+                    if c.nullable { "" } else { " NOT NULL" }
+                )
+            })
             .collect();
         if self.mode == Mode::Upserts {
             columns.push("PRIMARY KEY (id) NOT ENFORCED".into());

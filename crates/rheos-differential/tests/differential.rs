@@ -11,8 +11,8 @@ fn number(name: &str, default: u64) -> u64 {
 /// Seeds from `RHEOS_SEED` on, `RHEOS_QUERIES` many in all, a quarter of them in each of four tests, which run side by side.
 fn quarter(of: u64) {
     let (seed, queries) = (number("RHEOS_SEED", 1), number("RHEOS_QUERIES", 1_000).div_ceil(4));
-    let summary = run(seed + of * queries..seed + (of + 1) * queries, |sql| sql).unwrap();
-    println!("seeds from {}: {summary}", seed + of * queries);
+    let summary = run(seed + of * queries..seed + (of + 1) * queries, |sql| sql).expect("DataFusion starts");
+    eprintln!("seeds from {}: {summary}", seed + of * queries);
     assert!(summary.differ.is_empty(), "{summary}");
     let refused: usize = summary.refused.values().map(Vec::len).sum();
     let without_oracle: usize = summary.no_oracle.values().map(Vec::len).sum();

@@ -17,9 +17,8 @@ use crate::spec::ConstraintSpec;
 
 /// Makes the kind known.
 pub(crate) fn register(registry: &mut Registry) {
-    registry.add_operator("constraint-enforcer", |spec| {
-        Ok(Box::new(ConstraintEnforcer { spec: read_spec(spec)?, metrics: Arc::default() }))
-    });
+    registry
+        .add_operator("constraint-enforcer", |spec| Ok(Box::new(ConstraintEnforcer { spec: read_spec(spec)?, metrics: Arc::default() })));
 }
 
 struct ConstraintEnforcer {

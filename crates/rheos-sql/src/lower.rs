@@ -22,9 +22,9 @@ use rheos_expr::{EvalConfig, Expr};
 use rheos_graph::{JobGraph, KeySpec, Node, NodeId, NodeKind, Partitioning, WatermarkSpec};
 use rheos_operators::spec::{
     CalcSpec, ChangelogNormalizeSpec, DeduplicateSpec, ExpandSpec, Frame, GroupAggregateSpec, IntervalJoinSpec, JoinSide, JoinSpec,
-    LimitSpec, LocalAggregateSpec, MatchSpec, OverCall, OverSpec, ProcessingTimeSpec, RankSpec, RelationToStreamSpec, StreamMode, TemporalJoinSpec, UnnestSpec,
-    UpsertMaterializeSpec, ValuesSpec, WatermarkExprSpec, WindowAggregateSpec, WindowJoinSpec, WindowRankSpec, WindowSpec, WindowTableSpec,
-    Windowing,
+    LimitSpec, LocalAggregateSpec, MatchSpec, OverCall, OverSpec, ProcessingTimeSpec, RankSpec, RelationToStreamSpec, StreamMode,
+    TemporalJoinSpec, UnnestSpec, UpsertMaterializeSpec, ValuesSpec, WatermarkExprSpec, WindowAggregateSpec, WindowJoinSpec,
+    WindowRankSpec, WindowSpec, WindowTableSpec, Windowing,
 };
 
 use crate::error::{SqlError, SqlResult};
@@ -634,7 +634,9 @@ fn refuse_watermarks(plan: &Plan) -> SqlResult<()> {
         _ => vec![],
     };
     let mut asks = false;
-    exprs.into_iter().for_each(|expr| expr.visit(&mut |e| asks |= matches!(e, Expr::Call { function, .. } if function == "CURRENT_WATERMARK")));
+    exprs
+        .into_iter()
+        .for_each(|expr| expr.visit(&mut |e| asks |= matches!(e, Expr::Call { function, .. } if function == "CURRENT_WATERMARK")));
     if !asks {
         return Ok(());
     }

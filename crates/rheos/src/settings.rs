@@ -59,7 +59,9 @@ impl Settings {
             "parallelism.default" if value != "auto" && !matches!(value.parse::<usize>(), Ok(1..=1024)) => {
                 return wrong("number from 1 to 1024, nor 'auto'");
             }
-            "table.exec.async-lookup.timeout" if !parse_duration_ms(value).is_ok_and(|ms| ms > 0) => return wrong("duration, such as '30 s'"),
+            "table.exec.async-lookup.timeout" if !parse_duration_ms(value).is_ok_and(|ms| ms > 0) => {
+                return wrong("duration, such as '30 s'");
+            }
             "table.exec.sink.not-null-enforcer" if NotNullEnforcer::of(value).is_none() => return wrong("enforcer: ERROR or DROP"),
             "table.exec.sink.type-length-enforcer" if LengthEnforcer::of(value).is_none() => {
                 return wrong("enforcer: IGNORE, TRIM_PAD or ERROR");

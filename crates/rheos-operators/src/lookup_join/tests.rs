@@ -168,10 +168,7 @@ fn without_a_cache_each_key_of_a_batch_is_asked_for_once() {
     let out = join.push(rows(&[Some(2), Some(1), Some(3), Some(2), None])).unwrap();
     let mut found = changes(&out);
     found.sort();
-    assert_eq!(
-        found,
-        ["+I 1|x|1|one", "+I 2|x|2|two", "+I 2|x|2|two", "+I 2|x|2|zwei", "+I 2|x|2|zwei"]
-    );
+    assert_eq!(found, ["+I 1|x|1|one", "+I 2|x|2|two", "+I 2|x|2|two", "+I 2|x|2|zwei", "+I 2|x|2|zwei"]);
     join.push(keys(&[1])).unwrap();
     assert_eq!(names.asked(), [vec![1, 2, 3], vec![1]]);
     assert_eq!(join.metrics().state_rows.get(), 0);

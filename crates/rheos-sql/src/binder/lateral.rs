@@ -3,7 +3,7 @@
 use sqlparser::ast::{Expr as Ast, Ident, JoinConstraint, TableAlias, TableFactor};
 
 use rheos_core::types::{LogicalType, TypeKind};
-use rheos_expr::{Expr, Literal};
+use rheos_expr::{Expr, Literal, build};
 use rheos_operators::spec::{JoinKind, Unnesting};
 
 use super::Binder;
@@ -11,6 +11,7 @@ use super::decorrelate::{decorrelate, is_correlated};
 use super::expr::ExprBinder;
 use super::from::aliased;
 use super::query::and_all;
+use super::scalar::row_of_nothing;
 use super::scope::Scope;
 use crate::error::{SqlError, SqlResult};
 use crate::plan::{Column, JoinScope, Plan};
@@ -76,11 +77,45 @@ fn lateral_join(left: Plan, right: Plan, kind: JoinKind, condition: Option<Expr>
     if !is_correlated(&right) {
         return Ok(Plan::join(left, right, kind, (vec![], vec![]), condition, JoinScope::Unbounded));
     }
+    if let Some(nothing) = row_of_nothing(&right) {
+        return lateral_aggregate(left, right, kind, condition, nothing);
+    }
     let freed = decorrelate(right, &left)?;
     let condition = and_all(condition.into_iter().chain(freed.condition(&left)?).collect())?;
     let shown = left.columns.len() + freed.width();
     let joined = Plan::join(left, freed.plan, kind, (vec![], vec![]), condition, JoinScope::Unbounded);
     Ok(Plan::project(joined, &(0..shown).collect::<Vec<_>>()))
+}
+
+/// The same of a subquery that aggregates everything: it has a row for each of the left side, `nothing` where it finds none.
+fn lateral_aggregate(left: Plan, right: Plan, kind: JoinKind, condition: Option<Expr>, nothing: Vec<Expr>) -> SqlResult<Plan> {
+    if kind == JoinKind::Left && condition.is_some() {
+        let error =
+            SqlError::new("LEFT JOIN LATERAL of a query that aggregates everything, with a condition other than TRUE, is not supported");
+        return Err(error.hint(Some("its one row is always there: put the condition into CASE in the SELECT list".into())));
+    }
+    let split = left.columns.len();
+    let freed = decorrelate(right, &left)?;
+    let equal = freed.condition(&left)?;
+    let width = freed.width();
+    let mut names = left.names();
+    names.extend(freed.plan.names().into_iter().take(width));
+    let (mut projections, mut inner_names) = (freed.plan.all_columns(), freed.plan.names());
+    projections.push(build::literal_bool(true));
+    inner_names.push("$there".into());
+    let there = split + projections.len() - 1;
+    let found = Plan::calc(freed.plan, None, projections, inner_names);
+    let joined = Plan::join(left, found, JoinKind::Left, (vec![], vec![]), equal, JoinScope::Unbounded);
+    let is_there = build::call("IS NOT NULL", vec![joined.column(there)]).map_err(SqlError::new)?;
+    let mut shown: Vec<Expr> = (0..split).map(|c| joined.column(c)).collect();
+    for (i, nothing) in nothing.into_iter().enumerate() {
+        shown.push(build::case(vec![(is_there.clone(), joined.column(split + i))], Some(nothing)).map_err(SqlError::new)?);
+    }
+    let rows = Plan::calc(joined, None, shown, names);
+    Ok(match condition {
+        Some(condition) => Plan::filter(rows, condition),
+        None => rows,
+    })
 }
 
 /// The left plan with the elements of a collection.

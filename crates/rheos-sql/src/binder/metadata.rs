@@ -79,7 +79,8 @@ impl Binder<'_> {
                 Some(metadata) if metadata.is_virtual => {}
                 Some(metadata) => {
                     let Some(info) = known.iter().find(|info| info.key == metadata.key) else {
-                        let message = format!("column '{}' is metadata '{}', which {} cannot write", field.name, metadata.key, described(&spec));
+                        let message =
+                            format!("column '{}' is metadata '{}', which {} cannot write", field.name, metadata.key, described(&spec));
                         let hint = if known.is_empty() { String::new() } else { format!("; {}", listed(&known)) };
                         return Err(SqlError::at(at, message).hint(Some(format!("declare it VIRTUAL{hint}"))));
                     };

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{Expr as Ast, Query};
 
-use rheos_core::types::{LogicalType, TypeKind};
+use rheos_core::types::TypeKind;
 use rheos_expr::{Expr, Literal, build};
 use rheos_operators::spec::{AggregateCall, JoinKind};
 
@@ -13,7 +13,7 @@ use super::scope::{OUTER_BASE, SUBQUERY_BASE, Scope};
 use super::subquery::has_always_a_row;
 use crate::error::{SqlError, SqlResult};
 use crate::optimizer::simplify::substitute;
-use crate::plan::{JoinScope, Plan, Rel};
+use crate::plan::{Column, JoinScope, Plan, Rel};
 
 /// Gathers subqueries; each stands in the expression as a placeholder column.
 pub(super) struct SubqueryCollector<'c, 'a> {
@@ -166,21 +166,27 @@ fn at_most_one_row(plan: Plan, keys: Vec<usize>) -> SqlResult<Plan> {
 
 /// What a subquery that aggregates everything is of no rows: counts are 0. `None` where it is NULL.
 fn value_of_nothing(plan: &Plan) -> Option<Expr> {
-    let zero = |call: &AggregateCall, ty: &LogicalType| match call.function.as_str() {
-        "COUNT" | "SUM0" => Expr::Literal { value: Literal::Int(0), ty: ty.clone() },
-        _ => build::typed_null(ty.kind.clone()),
+    let value = row_of_nothing(plan)?.into_iter().next()?;
+    (!matches!(value, Expr::Literal { value: Literal::Null, .. })).then_some(value)
+}
+
+/// The one row of a subquery that aggregates everything, where there is nothing: counts are 0, the others NULL. `None` of any other.
+pub(super) fn row_of_nothing(plan: &Plan) -> Option<Vec<Expr>> {
+    let zero = |(call, column): (&AggregateCall, &Column)| match call.function.as_str() {
+        "COUNT" | "SUM0" => Expr::Literal { value: Literal::Int(0), ty: column.ty.clone() },
+        _ => build::typed_null(column.ty.kind.clone()),
     };
-    let value = match &plan.rel {
-        Rel::Aggregate { keys, calls, .. } if keys.is_empty() => zero(&calls[0], &plan.columns[0].ty),
+    let row: Vec<Expr> = match &plan.rel {
+        Rel::Aggregate { keys, calls, .. } if keys.is_empty() => calls.iter().zip(&plan.columns).map(zero).collect(),
         Rel::Calc { input, condition: None, projections } => {
             let Rel::Aggregate { keys, calls, .. } = &input.rel else { return None };
             if !keys.is_empty() {
                 return None;
             }
-            let values: Vec<Expr> = calls.iter().zip(&input.columns).map(|(c, column)| zero(c, &column.ty)).collect();
-            substitute(projections[0].clone(), &values)
+            let values: Vec<Expr> = calls.iter().zip(&input.columns).map(zero).collect();
+            projections.iter().map(|p| substitute(p.clone(), &values)).collect()
         }
         _ => return None,
     };
-    (value.columns().is_empty() && !matches!(value, Expr::Literal { value: Literal::Null, .. })).then_some(value)
+    row.iter().all(|value| value.columns().is_empty()).then_some(row)
 }

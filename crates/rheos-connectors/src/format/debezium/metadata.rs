@@ -104,7 +104,9 @@ impl Metadata {
                     continue;
                 }
                 Key::SourceProperties => {
-                    column.push_texts((!self.source.is_empty()).then(|| self.source.iter().map(|(name, value)| (name.as_str(), text(value)))));
+                    column.push_texts(
+                        (!self.source.is_empty()).then(|| self.source.iter().map(|(name, value)| (name.as_str(), text(value)))),
+                    );
                     continue;
                 }
                 Key::Schema => self.schema.clone(),

@@ -47,7 +47,11 @@ struct Wrapped<'a> {
 
 impl DebeziumReader {
     pub(crate) fn new(options: &Options, table: &TableSpec, layout: &Layout) -> Self {
-        DebeziumReader { schema_include: options.schema_include, row: JsonReader::new(&options.json, table, layout), metadata: Metadata::new(table, layout) }
+        DebeziumReader {
+            schema_include: options.schema_include,
+            row: JsonReader::new(&options.json, table, layout),
+            metadata: Metadata::new(table, layout),
+        }
     }
 
     fn read_event(&mut self, line: &str, rows: &mut Rows) -> Result<(), BadRecord> {

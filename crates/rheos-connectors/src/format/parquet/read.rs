@@ -50,7 +50,8 @@ impl FileReader {
     /// that a condition of the table which [`is_applied`] rejects.
     pub(crate) fn open(path: &Path, table: &TableSpec, row: u64, batch_rows: usize) -> Result<Self> {
         let file = File::open(path).map_err(opening)?;
-        let index = if table.predicates.is_empty() && table.alternatives.is_empty() { PageIndexPolicy::Skip } else { PageIndexPolicy::Optional };
+        let index =
+            if table.predicates.is_empty() && table.alternatives.is_empty() { PageIndexPolicy::Skip } else { PageIndexPolicy::Optional };
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_page_index_policy(index);
         let metadata = ArrowReaderMetadata::load(&file, options).map_err(unreadable)?;
 
