@@ -22,6 +22,22 @@ pub struct JobGraph {
     pub nodes: Vec<Node>,
     /// The edges.
     pub edges: Vec<Edge>,
+    /// Edges of other plans of the same job, whose nodes keep the same state: rows that were on their way there in a snapshot go on here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former: Vec<FormerEdge>,
+}
+
+/// An edge that this plan does not have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FormerEdge {
+    /// The id of the node that it came from.
+    pub from: String,
+    /// The node of this plan that it went to.
+    pub to: NodeId,
+    /// Which input of `to` it was.
+    pub port: usize,
+    /// Which subtask gets which row.
+    pub partitioning: Partitioning,
 }
 
 /// An operator, a source or a sink.
@@ -125,7 +141,7 @@ pub enum KeySpec {
 impl JobGraph {
     /// A graph without nodes.
     pub fn new(name: impl Into<String>) -> Self {
-        JobGraph { name: name.into(), key_groups: DEFAULT_KEY_GROUPS, nodes: Vec::new(), edges: Vec::new() }
+        JobGraph { name: name.into(), key_groups: DEFAULT_KEY_GROUPS, nodes: Vec::new(), edges: Vec::new(), former: Vec::new() }
     }
 
     /// Adds a node and returns its id; `node.id` is set.
@@ -138,6 +154,11 @@ impl JobGraph {
     /// Adds an edge.
     pub fn connect(&mut self, from: NodeId, to: NodeId, port: usize, partitioning: Partitioning) {
         self.edges.push(Edge { from, to, port, partitioning });
+    }
+
+    /// Whether what a snapshot has under an operator's id has a place here: the operator is there, or was only rows on their way.
+    pub fn knows(&self, uid: &str) -> bool {
+        self.nodes.iter().any(|node| node.uid == uid) || self.former.iter().any(|edge| edge.from == uid)
     }
 
     /// The edges into a node.

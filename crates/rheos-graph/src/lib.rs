@@ -13,7 +13,7 @@ mod placement;
 mod region;
 mod task;
 
-pub use job::{Edge, JobGraph, KeySpec, Node, NodeId, NodeKind, Partitioning, WatermarkSpec};
+pub use job::{Edge, FormerEdge, JobGraph, KeySpec, Node, NodeId, NodeKind, Partitioning, WatermarkSpec};
 pub use metrics::{JobMetrics, OperatorReport, TaskReport};
 pub use placement::{Host, Placement};
 pub use region::Regions;

@@ -88,7 +88,8 @@ fn chained_input(job: &JobGraph, node: NodeId) -> Option<NodeId> {
     let mut inputs = job.inputs(node);
     let (edge, None) = (inputs.next()?, inputs.next()) else { return None };
     let (from, to) = (&job.nodes[edge.from], &job.nodes[node]);
-    let stays = from.parallelism == to.parallelism && (edge.partitioning == Partitioning::Forward || to.parallelism == 1);
+    // A chain passes rows to the first input.
+    let stays = edge.port == 0 && from.parallelism == to.parallelism && (edge.partitioning == Partitioning::Forward || to.parallelism == 1);
     let only = job.outputs(edge.from).count() == 1 && !matches!(from.kind, NodeKind::Sink { .. });
     (stays && only).then_some(edge.from)
 }

@@ -117,7 +117,6 @@ fn group(keys: &[usize], aggregates: Vec<AggregateCall>, emit_update_before: boo
         keys: keys.to_vec(),
         aggregates,
         input_retracts: false,
-        merges: false,
         emit_update_before,
         state_ttl_ms: None,
         output,
@@ -133,7 +132,6 @@ fn window(window: WindowSpec, keys: &[usize], aggregates: Vec<AggregateCall>) ->
         keys: keys.to_vec(),
         aggregates,
         input_retracts: false,
-        merges: false,
         properties: vec![WindowProperty::Start, WindowProperty::End],
         output: Schema::new(output),
     }

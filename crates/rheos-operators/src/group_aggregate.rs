@@ -1,8 +1,12 @@
 //! `group-aggregate`: GROUP BY over an unbounded input, its result kept up to date.
 //!
+//! The second input takes states of the aggregates in the place of rows, as a first phase before an exchange gives them.
+//!
 //! State: the aggregates of every group, for ever. For each batch: the slots of all rows at once; the results of the touched
 //! groups as they were; the accumulators, column by column; the results as they are. What differs is put out: a change for
 //! each touched group, in the order in which the batch touched them.
+
+use std::sync::Arc;
 
 use arrow::array::{ArrayRef, UInt8Array, UInt32Array};
 use arrow::compute;
@@ -23,6 +27,9 @@ use crate::aggregate::{Grouped, Rows};
 use crate::idle_state::IdleState;
 use crate::spec::GroupAggregateSpec;
 use crate::{difference, read_spec, records};
+
+/// The input that takes states of a first phase.
+const STATES: usize = 1;
 
 /// Adds `group-aggregate`.
 pub(crate) fn register(registry: &mut Registry) {
@@ -90,17 +97,23 @@ impl Operator for GroupAggregate {
         Ok(())
     }
 
-    fn batch(&mut self, _: usize, batch: Batch, out: &mut Collector) -> Result<Progress> {
+    fn batch(&mut self, port: usize, batch: Batch, out: &mut Collector) -> Result<Progress> {
         let input = batch.into_columns()?;
-        let keys: Vec<&ArrayRef> = self.spec.keys.iter().map(|k| input.column(*k)).collect();
+        let keys: Vec<ArrayRef> = self.keys_in(port).map(|k| Arc::clone(input.column(k))).collect();
+        let keys: Vec<&ArrayRef> = keys.iter().collect();
         self.groups.resolve(&keys, input.num_rows(), &mut self.batch.slots, &mut self.batch.new_rows)?;
         self.batch.begin(self.groups.index().slot_bound());
         self.idle.touch(self.batch.groups.iter().copied());
         let needs_old = !self.always_changes || self.spec.emit_update_before;
         let old = if needs_old { Some(self.groups.values.aggregates.evaluate(&self.batch.groups)?) } else { None };
-        self.update(&input)?;
+        if port == STATES {
+            let bound = self.groups.index().slot_bound();
+            self.groups.values.merge_states(bound, &self.batch.slots, &input.columns()[self.spec.keys.len()..])?;
+        } else {
+            self.update(&input)?;
+        }
         let new = self.groups.values.aggregates.evaluate(&self.batch.groups)?;
-        if let Some(changes) = self.changes(&input, old.as_deref(), &new)? {
+        if let Some(changes) = self.changes(port, &input, old.as_deref(), &new)? {
             out.emit(changes);
         }
         self.forget_empty();
@@ -136,11 +149,7 @@ impl GroupAggregate {
     /// Takes the rows into the accumulators. A row that takes back from a group without rows is counted and dropped.
     fn update(&mut self, input: &ColumnBatch) -> Result<()> {
         let Touched { slots, signs, .. } = &mut self.batch;
-        let bound = self.groups.index().slot_bound();
         let groups = &mut self.groups.values;
-        if self.spec.merges {
-            return groups.merge_states(bound, slots, &input.columns()[self.spec.keys.len()..]);
-        }
         if !self.spec.input_retracts {
             return groups.update(&Rows { slots, rows: None, signs: None }, input.columns());
         }
@@ -164,7 +173,7 @@ impl GroupAggregate {
     }
 
     /// The changes of the touched groups, from their results before (where needed) and after.
-    fn changes(&mut self, input: &ColumnBatch, old: Option<&[ArrayRef]>, new: &[ArrayRef]) -> Result<Option<ColumnBatch>> {
+    fn changes(&mut self, port: usize, input: &ColumnBatch, old: Option<&[ArrayRef]>, new: &[ArrayRef]) -> Result<Option<ColumnBatch>> {
         let batch = &mut self.batch;
         let differs = match old {
             Some(old) if !self.always_changes => Some(difference::rows_that_differ(old, new, batch.groups.len())?),
@@ -194,19 +203,24 @@ impl GroupAggregate {
         if picks.is_empty() {
             return Ok(None);
         }
-        let mut columns = self.keys_of(input, &picks)?;
+        let mut columns = self.keys_of(port, input, &picks)?;
         columns.extend(difference::pick(old, new, &picks)?);
         let records = records(&self.output, columns, picks.len())?;
         ColumnBatch::changes(records, UInt8Array::from(kinds)).map(Some)
     }
 
-    fn keys_of(&self, input: &ColumnBatch, picks: &[(usize, usize)]) -> Result<Vec<ArrayRef>> {
+    fn keys_of(&self, port: usize, input: &ColumnBatch, picks: &[(usize, usize)]) -> Result<Vec<ArrayRef>> {
         if self.keys_from_state {
             let slots: Vec<Slot> = picks.iter().map(|(_, group)| self.batch.groups[*group]).collect();
             return self.groups.index().keys(&slots);
         }
         let rows = UInt32Array::from_iter_values(picks.iter().map(|(_, group)| self.batch.first_rows[*group]));
-        self.spec.keys.iter().map(|k| Ok(compute::take(input.column(*k), &rows, None)?)).collect()
+        self.keys_in(port).map(|k| Ok(compute::take(input.column(k), &rows, None)?)).collect()
+    }
+
+    /// Where the keys are in the rows of an input: states have them in front.
+    fn keys_in(&self, port: usize) -> impl Iterator<Item = usize> {
+        self.spec.keys.iter().enumerate().map(move |(i, k)| if port == STATES { i } else { *k })
     }
 
     fn forget_empty(&mut self) {

@@ -155,7 +155,6 @@ mod tests {
             keys: vec![0],
             aggregates: vec![AggregateCall::count_rows(None)],
             input_retracts: false,
-            merges: false,
             properties: vec![WindowProperty::Start],
             output: Schema::new(vec![
                 Field::new("k", TypeKind::BigInt.nullable()),

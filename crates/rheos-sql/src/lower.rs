@@ -22,9 +22,9 @@ use rheos_expr::{EvalConfig, Expr};
 use rheos_graph::{JobGraph, KeySpec, Node, NodeId, NodeKind, Partitioning, WatermarkSpec};
 use rheos_operators::spec::{
     CalcSpec, ChangelogNormalizeSpec, DeduplicateSpec, ExpandSpec, Frame, GroupAggregateSpec, IntervalJoinSpec, JoinSide, JoinSpec,
-    LimitSpec, LocalAggregateSpec, MatchSpec, OverCall, OverSpec, ProcessingTimeSpec, RankSpec, RelationToStreamSpec, StreamMode,
-    TemporalJoinSpec, UnnestSpec, UpsertMaterializeSpec, ValuesSpec, WatermarkExprSpec, WindowAggregateSpec, WindowJoinSpec,
-    WindowRankSpec, WindowSpec, WindowTableSpec, Windowing,
+    LimitSpec, MatchSpec, OverCall, OverSpec, ProcessingTimeSpec, RankSpec, RelationToStreamSpec, StreamMode, TemporalJoinSpec, UnnestSpec,
+    UpsertMaterializeSpec, ValuesSpec, WatermarkExprSpec, WindowAggregateSpec, WindowJoinSpec, WindowRankSpec, WindowSpec, WindowTableSpec,
+    Windowing,
 };
 
 use crate::error::{SqlError, SqlResult};
@@ -215,18 +215,12 @@ impl<'a> Lowering<'a> {
                     keys: keys.clone(),
                     aggregates: calls.clone(),
                     input_retracts: !input.changelog.is_insert_only(),
-                    merges: false,
                     emit_update_before: need,
                     state_ttl_ms: plan.state_ttl_ms[0].or(self.options.state_ttl_ms),
                     output,
                 };
-                let local = self.local_aggregate(input, keys.clone(), None, calls, &inputs);
-                let merging = |local: &LocalAggregateSpec| {
-                    let (input, keys) = (local.output.clone(), (0..keys.len()).collect());
-                    to_value(&GroupAggregateSpec { input, keys, merges: true, ..spec.clone() })
-                };
-                let phases = local.map(|local| Ok::<_, SqlError>((merging(&local)?, local))).transpose()?;
-                Ok(vec![self.aggregate(plan, "group-aggregate", to_value(&spec)?, &inputs, keys, phases)?])
+                let local = self.first_phase(input, keys.clone(), None, calls);
+                Ok(vec![self.aggregate(plan, input, "group-aggregate", to_value(&spec)?, &inputs, keys, local)?])
             }
             Rel::WindowAggregate { input, windowing, window, keys, calls, properties, .. } => {
                 let inputs = self.lower(input, true)?;
@@ -236,7 +230,6 @@ impl<'a> Lowering<'a> {
                     keys: keys.clone(),
                     aggregates: calls.clone(),
                     input_retracts: !input.changelog.is_insert_only(),
-                    merges: false,
                     properties: properties.clone(),
                     output,
                 };
@@ -251,26 +244,15 @@ impl<'a> Lowering<'a> {
                     let (kind, spec) = self.timed(&[(input, *column)], false, "window-aggregate", to_value(&spec)?)?;
                     return Ok(vec![self.keyed(plan, &kind, spec, &inputs, &by)]);
                 }
-                // The first phase puts what says the window behind the keys.
-                let width = keys.len();
-                let (local_keys, slices, merged) = match *windowing {
-                    Windowing::Time { column, window } => (keys.clone(), Some((column, window)), Windowing::Time { column: width, window }),
-                    Windowing::Attached { start, end } => {
-                        let all = keys.iter().copied().chain([start, end]).collect();
-                        (all, None, Windowing::Attached { start: width, end: width + 1 })
+                // What says the window goes through the first phase too. Sessions are of rows, not of slices.
+                let local = match (*windowing, window) {
+                    (_, WindowSpec::Session { .. }) => None,
+                    (Windowing::Time { column, window }, _) => self.first_phase(input, keys.clone(), Some((column, window)), calls),
+                    (Windowing::Attached { start, end }, _) => {
+                        self.first_phase(input, keys.iter().copied().chain([start, end]).collect(), None, calls)
                     }
                 };
-                // Sessions are of rows, not of slices.
-                let local = match window {
-                    WindowSpec::Session { .. } => None,
-                    _ => self.local_aggregate(input, local_keys, slices, calls, &inputs),
-                };
-                let merging = |local: &LocalAggregateSpec| {
-                    let (input, keys) = (local.output.clone(), (0..width).collect());
-                    to_value(&WindowAggregateSpec { input, keys, windowing: merged, merges: true, ..spec.clone() })
-                };
-                let phases = local.map(|local| Ok::<_, SqlError>((merging(&local)?, local))).transpose()?;
-                Ok(vec![self.aggregate(plan, "window-aggregate", to_value(&spec)?, &inputs, &by, phases)?])
+                Ok(vec![self.aggregate(plan, input, "window-aggregate", to_value(&spec)?, &inputs, &by, local)?])
             }
             Rel::Join { left, scope: JoinScope::Lookup, .. } => {
                 let inputs = self.lower(left, true)?;

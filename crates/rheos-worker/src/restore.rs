@@ -9,7 +9,7 @@ use rheos_core::routing::RoutingTable;
 use rheos_core::snapshot::OperatorSnapshot;
 use rheos_core::source::Split;
 use rheos_core::{Batch, Error, Result};
-use rheos_graph::{Edge, Node, NodeId, Partitioning, TaskSpec};
+use rheos_graph::{Node, NodeId, Partitioning, TaskSpec};
 
 use crate::splits::Splits;
 
@@ -48,8 +48,18 @@ pub struct RestoredRows {
     pub batch: Batch,
 }
 
-/// The key by which an edge spreads rows, if it does so by key.
-pub(crate) type KeyOf<'a> = dyn Fn(&Edge) -> Result<Option<Box<dyn KeySelector>>> + 'a;
+/// An edge to a node, of this plan or of another of the same job.
+pub(crate) struct Way<'a> {
+    /// The uid of the node that it comes from.
+    pub(crate) from: &'a str,
+    /// Which input it is.
+    pub(crate) port: usize,
+    /// Which subtask gets which row.
+    pub(crate) partitioning: &'a Partitioning,
+}
+
+/// The key by which rows are spread, if that is done by key.
+pub(crate) type KeyOf<'a> = dyn Fn(&Partitioning) -> Result<Option<Box<dyn KeySelector>>> + 'a;
 
 impl Beginning {
     /// At the beginning of the input.
@@ -83,7 +93,7 @@ impl Beginning {
     pub(crate) fn in_flight(
         &self,
         node: &Node,
-        edges: &[(&Edge, &str)],
+        ways: &[Way<'_>],
         task: &TaskSpec,
         index: usize,
         key: &KeyOf<'_>,
@@ -91,14 +101,14 @@ impl Beginning {
         let Some(state) = &self.state else { return Ok(Vec::new()) };
         let mut mine = Vec::new();
         for (i, rows) in state.in_flight.iter().filter(|rows| rows.to == node.uid).enumerate() {
-            let edge = edges.iter().find(|(edge, from)| edge.port == rows.port && *from == rows.from).map(|(edge, _)| *edge);
-            let Some(edge) = edge else {
+            let way = ways.iter().find(|way| way.port == rows.port && way.from == rows.from);
+            let Some(way) = way else {
                 let message = format!("rows were on their way from '{}' to '{}', which are not joined now", rows.from, rows.to);
                 return Err(Error::config(message));
             };
-            let batch = match key(edge)? {
+            let batch = match key(way.partitioning)? {
                 Some(mut key) => owned_by(rows.batch.clone(), key.as_mut(), &task.routing, task.parallelism, index)?,
-                None if matches!(edge.partitioning, Partitioning::Rebalance) => (i % task.parallelism == index).then(|| rows.batch.clone()),
+                None if matches!(way.partitioning, Partitioning::Rebalance) => (i % task.parallelism == index).then(|| rows.batch.clone()),
                 None => (rows.receiver % task.parallelism == index).then(|| rows.batch.clone()),
             };
             mine.extend(batch.map(|batch| (rows.port, batch)));

@@ -16,7 +16,7 @@ use rheos_core::source::SourceFactory;
 use rheos_core::time::WatermarkMerger;
 use rheos_core::{Batch, Error, Result};
 use rheos_exchange::{Inbox, OutEdge, Outbox, Partitioner};
-use rheos_graph::{Edge, KeySpec, Node, NodeKind, Partitioning, TaskEdge, TaskGraph, TaskId, TaskSpec, WatermarkSpec};
+use rheos_graph::{KeySpec, Node, NodeKind, Partitioning, TaskEdge, TaskGraph, TaskId, TaskSpec, WatermarkSpec};
 
 use crate::chain::Chain;
 use crate::channels::{Channels, Senders, channels};
@@ -28,7 +28,7 @@ use crate::options::RuntimeOptions;
 use crate::output::Output;
 use crate::part::{Origins, Recorded};
 use crate::report::Reports;
-use crate::restore::Beginning;
+use crate::restore::{Beginning, Way};
 use crate::snapshots::Snapshots;
 use crate::source_task::{Reading, Rest, SourceTask, StoredSplit};
 use crate::split_watermarks::SplitWatermarks;
@@ -194,8 +194,10 @@ impl Wiring<'_> {
     /// The rows that were on their way to an instance of a node.
     fn in_flight(&self, node: &Node, task: &TaskSpec, index: usize) -> Result<Vec<(usize, Batch)>> {
         let job = &self.graph.job;
-        let edges: Vec<_> = job.inputs(node.id).map(|edge| (edge, job.nodes[edge.from].uid.as_str())).collect();
-        let key = |edge: &Edge| match &edge.partitioning {
+        let joined = job.inputs(node.id).map(|edge| (job.nodes[edge.from].uid.as_str(), edge.port, &edge.partitioning));
+        let former = job.former.iter().filter(|edge| edge.to == node.id).map(|edge| (edge.from.as_str(), edge.port, &edge.partitioning));
+        let edges: Vec<Way<'_>> = joined.chain(former).map(|(from, port, partitioning)| Way { from, port, partitioning }).collect();
+        let key = |partitioning: &Partitioning| match partitioning {
             Partitioning::Hash(key) => self.key(key).map(Some),
             _ => Ok(None),
         };

@@ -356,7 +356,7 @@ pub(crate) fn kind_and_epoch(manifest: &Manifest) -> String {
 
 /// State that finds no operator would be lost without a word.
 fn check_plan(manifest: &Manifest, job: &Job) -> Result<()> {
-    let missing = manifest.without_operator(|uid| job.graph.nodes.iter().any(|node| node.uid == uid));
+    let missing = manifest.without_operator(|uid| job.graph.knows(uid));
     if missing.is_empty() {
         return Ok(());
     }

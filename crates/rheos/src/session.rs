@@ -35,6 +35,7 @@ pub struct Session {
 }
 
 /// What a statement amounts to.
+#[allow(clippy::large_enum_variant)] // there is one at a time
 pub enum Prepared {
     /// It is done; the notes are for the user.
     Done(Vec<String>),

@@ -209,7 +209,7 @@ impl Cluster {
     async fn snapshot(&self, place: &str, settings: &JobSettings, graph: &rheos_graph::JobGraph) -> Result<Start> {
         let found = self.0.assembly.snapshot(place, &settings.storage_options).await?;
         let manifest = found.ok_or_else(|| Error::config(format!("there is no snapshot at '{place}'")))?;
-        let missing: Vec<String> = manifest.without_operator(|uid| graph.nodes.iter().any(|node| node.uid == uid));
+        let missing: Vec<String> = manifest.without_operator(|uid| graph.knows(uid));
         if !missing.is_empty() {
             return Err(Error::config(format!("the snapshot is of another query: {} in it would find no operator", missing.join(", "))));
         }

@@ -20,7 +20,6 @@ fn spec(keys: &[usize], aggregates: Vec<AggregateCall>, input_retracts: bool, em
         keys: keys.to_vec(),
         aggregates,
         input_retracts,
-        merges: false,
         emit_update_before,
         state_ttl_ms: None,
         output: Schema::new(output),

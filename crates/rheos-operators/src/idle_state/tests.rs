@@ -103,7 +103,6 @@ fn operators(ttl_ms: Option<i64>) -> Vec<(&'static str, bool, Json)> {
             keys: vec![0],
             aggregates: vec![sum.clone()],
             input_retracts,
-            merges: false,
             emit_update_before: true,
             state_ttl_ms: ttl_ms,
             output,

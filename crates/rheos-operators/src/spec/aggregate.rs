@@ -36,6 +36,8 @@ impl AggregateCall {
 
 /// `group-aggregate`: GROUP BY over an unbounded input; the result is updated as rows come.
 ///
+/// Its second input takes states of the aggregates, as a [`super::LocalAggregateSpec`] of the same keys gives them.
+///
 /// Output columns: the keys, then the aggregates. At most one change (or -U, +U pair) for a key and input batch; a group
 /// whose rows are all gone is deleted. Without keys there is one group, which exists once a row has come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,9 +50,6 @@ pub struct GroupAggregateSpec {
     pub aggregates: Vec<AggregateCall>,
     /// Whether the input takes rows back.
     pub input_retracts: bool,
-    /// Whether the input's rows are states of the aggregates, as a [`super::LocalAggregateSpec`] gives them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub merges: bool,
     /// Whether -U is to be put out; otherwise +U alone replaces by key.
     pub emit_update_before: bool,
     /// How long a key that nothing comes for is kept, in milliseconds; `None`: for ever.

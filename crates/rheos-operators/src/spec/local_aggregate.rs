@@ -31,20 +31,11 @@ pub struct LocalAggregateSpec {
 
 impl LocalAggregateSpec {
     /// The first phase of these aggregates; `None` where they have none: it would be as large as what it is of (DISTINCT, lists), or the
-    /// order of rows matters. That of floating-point sums does in the last digits: `inexact` says whether that may be.
-    pub fn of(
-        input: Schema,
-        keys: Vec<usize>,
-        slices: Option<(usize, WindowSpec)>,
-        aggregates: &[AggregateCall],
-        inexact: bool,
-    ) -> Option<Self> {
+    /// order of rows matters.
+    pub fn of(input: Schema, keys: Vec<usize>, slices: Option<(usize, WindowSpec)>, aggregates: &[AggregateCall]) -> Option<Self> {
         let has_state = |call: &AggregateCall| match call.function.as_str() {
-            "COUNT" => !call.distinct,
+            "COUNT" | "SUM" | "SUM0" | "AVG" => !call.distinct,
             "MIN" | "MAX" => true,
-            "SUM" | "SUM0" | "AVG" => {
-                !call.distinct && (inexact || !call.arg_types.iter().any(|ty| matches!(ty.kind, TypeKind::Float | TypeKind::Double)))
-            }
             _ => false,
         };
         if matches!(slices, Some((_, WindowSpec::Session { .. }))) || !aggregates.iter().all(has_state) {
@@ -56,6 +47,15 @@ impl LocalAggregateSpec {
             fields.push(Field::new(format!("$state{i}"), logical(ty)?));
         }
         Some(LocalAggregateSpec { input, keys, slices, aggregates: aggregates.to_vec(), output: Schema::new(fields) })
+    }
+
+    /// Whether the result is the same to the last digit as without it: floating-point sums depend on their order.
+    pub fn is_exact(&self) -> bool {
+        let sums_floats = |call: &AggregateCall| {
+            let is_sum = matches!(call.function.as_str(), "SUM" | "SUM0" | "AVG");
+            is_sum && call.arg_types.iter().any(|ty| matches!(ty.kind, TypeKind::Float | TypeKind::Double))
+        };
+        !self.aggregates.iter().any(sums_floats)
     }
 }
 

@@ -75,6 +75,9 @@ pub enum WindowProperty {
 /// millisecond. A row is late, and dropped, for a window whose last millisecond the watermark has reached; a change to a
 /// closed window likewise. The output is insert-only.
 ///
+/// Its second input takes states of the aggregates, as a [`super::LocalAggregateSpec`] gives them of the same keys and slices (of windows
+/// that rows carry: of the keys, the start and the end).
+///
 /// Output columns: the keys, the aggregates, then the properties.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WindowAggregateSpec {
@@ -88,9 +91,6 @@ pub struct WindowAggregateSpec {
     pub aggregates: Vec<AggregateCall>,
     /// Whether the input takes rows back.
     pub input_retracts: bool,
-    /// Whether the input's rows are states of the aggregates, as a [`super::LocalAggregateSpec`] gives them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub merges: bool,
     /// The columns added.
     pub properties: Vec<WindowProperty>,
     /// The columns of the output.

@@ -27,6 +27,9 @@ use crate::aggregate::{Grouped, Rows};
 use crate::row_time::{restore_watermark, save_watermark};
 use crate::spec::{WindowAggregateSpec, Windowing};
 
+/// The input that takes states of a first phase: the keys, then what says the window, then the states.
+const STATES: usize = 1;
+
 pub(crate) struct WindowAggregate {
     pub(super) spec: WindowAggregateSpec,
     pub(super) slicing: Option<Slicing>,
@@ -87,15 +90,18 @@ impl Operator for WindowAggregate {
         Ok(())
     }
 
-    fn batch(&mut self, _: usize, batch: Batch, _: &mut Collector) -> Result<Progress> {
+    fn batch(&mut self, port: usize, batch: Batch, _: &mut Collector) -> Result<Progress> {
         let mut input = batch.into_columns()?;
         let rows = input.num_rows();
+        let width = self.spec.keys.len();
         match (&self.spec.windowing, &self.slicing) {
             (Windowing::Time { column, .. }, Some(slicing)) => {
-                self.placement.by_time(input.column(*column), rows, slicing, self.watermark)?;
+                let time = if port == STATES { width } else { *column };
+                self.placement.by_time(input.column(time), rows, slicing, self.watermark)?;
             }
             (Windowing::Attached { start, end }, _) => {
-                self.placement.by_window(input.column(*start), input.column(*end), rows, self.watermark)?;
+                let (start, end) = if port == STATES { (width, width + 1) } else { (*start, *end) };
+                self.placement.by_window(input.column(start), input.column(end), rows, self.watermark)?;
             }
             (Windowing::Time { .. }, None) => return Err(Error::bug("aligned windows without slices")),
         }
@@ -106,7 +112,7 @@ impl Operator for WindowAggregate {
             input = input.take(&UInt32Array::from(std::mem::take(&mut self.placement.kept)))?;
         }
         if input.num_rows() > 0 {
-            self.take_in(&input)?;
+            self.take_in(port, &input)?;
             self.report();
         }
         Ok(Progress::Done)
@@ -134,19 +140,20 @@ impl Operator for WindowAggregate {
 
 impl WindowAggregate {
     /// Takes in rows that have been placed.
-    fn take_in(&mut self, input: &ColumnBatch) -> Result<()> {
+    fn take_in(&mut self, port: usize, input: &ColumnBatch) -> Result<()> {
         let column = |times: &mut Vec<TimestampMs>| -> ArrayRef { Arc::new(Int64Array::from(std::mem::take(times))) };
         let mut keys = vec![column(&mut self.placement.ends)];
         if self.slicing.is_none() {
             keys.push(column(&mut self.placement.starts));
         }
-        keys.extend(self.spec.keys.iter().map(|k| Arc::clone(input.column(*k))));
+        let in_input = |(i, k): (usize, &usize)| Arc::clone(input.column(if port == STATES { i } else { *k }));
+        keys.extend(self.spec.keys.iter().enumerate().map(in_input));
         let references: Vec<&ArrayRef> = keys.iter().collect();
         self.groups.resolve(&references, input.num_rows(), &mut self.slots, &mut self.new_rows)?;
         let slices = slices(&keys, self.slicing.is_none());
         let new_groups = self.new_rows.iter().map(|row| (slices(*row as usize), self.slots[*row as usize]));
         self.open.add(new_groups, self.watermark);
-        if self.spec.merges {
+        if port == STATES {
             // Behind the keys and what says the window: its row time, or its start and end.
             let states = &input.columns()[self.spec.keys.len() + if self.slicing.is_some() { 1 } else { 2 }..];
             let bound = self.groups.index().slot_bound();

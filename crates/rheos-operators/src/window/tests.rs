@@ -40,7 +40,6 @@ fn aggregate_spec(window: WindowSpec, calls: &[AggregateCall], input_retracts: b
         keys,
         aggregates: calls.to_vec(),
         input_retracts,
-        merges: false,
         properties: vec![WindowProperty::Start, WindowProperty::End, WindowProperty::Time],
         output: Schema::new(output),
     }
