@@ -61,6 +61,13 @@ pub(crate) fn describe(plan: &Plan) -> (&'static str, String) {
     match &plan.rel {
         Rel::Scan { spec, watermark, .. } => {
             let mut detail = format!("table=[{}], fields=[{}]", spec.name, plan.names().join(", "));
+            let is_read =
+                |i: usize| spec.projection.as_ref().is_none_or(|paths| paths.iter().any(|path| path.column == spec.schema.len() + i));
+            let metadata = spec.metadata.iter().enumerate().filter(|(i, _)| is_read(*i));
+            let metadata: Vec<&str> = metadata.map(|(_, field)| field.name.as_str()).collect();
+            if !metadata.is_empty() {
+                detail.push_str(&format!(", metadata=[{}]", metadata.join(", ")));
+            }
             if let Some(watermark) = watermark {
                 detail.push_str(&format!(", watermark=[{}]", text(watermark, plan)));
             }

@@ -211,6 +211,10 @@ fn metadata_that_are_not_virtual_are_written() {
         INSERT INTO messages SELECT TO_TIMESTAMP_LTZ(n * 1000, 3), n FROM numbers WHERE n < 3;
         INSERT INTO messages (n) SELECT n FROM numbers WHERE n = 7;";
     run(&service, "1", script).unwrap();
+    let twice = "CREATE TABLE twice (n BIGINT, a TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', `timestamp` TIMESTAMP_LTZ(3) METADATA)
+        WITH ('connector' = 'service'); INSERT INTO twice (n) SELECT n FROM numbers;";
+    let error = run(&service, "1", twice).unwrap_err();
+    assert!(error.contains("metadata 'timestamp' would be written by several columns"), "{error}");
     let mut sent = std::mem::take(&mut service.seen().sent);
     sent.sort_unstable();
     assert_eq!(sent, [(0, Some(0)), (1, Some(1000)), (2, Some(2000)), (7, None)]);

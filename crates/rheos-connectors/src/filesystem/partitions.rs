@@ -79,7 +79,9 @@ impl Partitions {
         let predicates = table.predicates.iter().filter_map(of_key).collect();
         let alternatives = table.alternatives.iter().map(|of_use| of_use.iter().filter_map(of_key).collect()).collect();
         let default_name = table.option("partition.default-name").unwrap_or(DEFAULT_NAME).to_string();
-        let of_file = |(i, field): (usize, &Field)| Some((table.schema.len() + i, FileMetadata::of(&field.name)?));
+        let is_read = |column: &usize| table.projection.as_ref().is_none_or(|paths| paths.iter().any(|path| path.column == *column));
+        let of_file =
+            |(i, field): (usize, &Field)| Some((table.schema.len() + i, FileMetadata::of(&field.name)?)).filter(|(i, _)| is_read(i));
         let metadata = table.metadata.iter().enumerate().filter_map(of_file).collect();
         Ok(Partitions { table: table.name.clone(), keys, metadata, default_name, predicates, alternatives })
     }

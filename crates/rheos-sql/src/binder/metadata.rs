@@ -84,6 +84,11 @@ impl Binder<'_> {
                         let hint = if known.is_empty() { String::new() } else { format!("; {}", listed(&known)) };
                         return Err(SqlError::at(at, message).hint(Some(format!("declare it VIRTUAL{hint}"))));
                     };
+                    if spec.metadata.iter().any(|written| written.name == metadata.key) {
+                        let message =
+                            format!("metadata '{}' would be written by several columns, '{}' among them", metadata.key, field.name);
+                        return Err(SqlError::at(at, message).hint(Some("declare all but one of them VIRTUAL".into())));
+                    }
                     order.push(columns.len());
                     spec.metadata.push(Field::new(info.key, info.ty.clone()));
                     columns.push(field.clone());

@@ -75,13 +75,19 @@ impl Metadata {
     }
 
     /// Takes in what an event says.
-    pub(super) fn of_event(&mut self, schema: Option<&RawValue>, ts_ms: Option<i64>, source: Option<&RawValue>) -> Result<(), BadRecord> {
+    pub(super) fn of_event(
+        &mut self,
+        schema: Option<&RawValue>,
+        ts_ms: Option<&RawValue>,
+        source: Option<&RawValue>,
+    ) -> Result<(), BadRecord> {
         if self.wanted.is_empty() {
             return Ok(());
         }
         let wants = |key: Key| self.wanted.iter().any(|(_, wanted)| *wanted == key);
         self.schema = schema.filter(|_| wants(Key::Schema)).map(|schema| schema.get().to_string());
-        self.ts_ms = ts_ms;
+        // What is no number of milliseconds says nothing.
+        self.ts_ms = ts_ms.and_then(|ts_ms| ts_ms.get().parse().ok());
         let of_source = self.wanted.iter().any(|(_, key)| !matches!(key, Key::Schema | Key::IngestionTimestamp));
         let source = source.filter(|_| of_source).map(|source| serde_json::from_str::<Option<BTreeMap<String, Value>>>(source.get()));
         let source = source.transpose().map_err(|e| BadRecord::new(format!("the \"source\" of this change event is no object: {e}")))?;

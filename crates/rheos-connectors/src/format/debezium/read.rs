@@ -31,8 +31,8 @@ struct Event<'a> {
     after: Option<&'a RawValue>,
     #[serde(borrow, default)]
     op: Option<Cow<'a, str>>,
-    #[serde(default)]
-    ts_ms: Option<i64>,
+    #[serde(borrow, default)]
+    ts_ms: Option<&'a RawValue>,
     #[serde(borrow, default)]
     source: Option<&'a RawValue>,
 }

@@ -57,6 +57,18 @@ fn a_bad_event_is_an_error_or_skipped_as_a_whole() {
 }
 
 #[test]
+fn what_stands_beside_a_row_is_looked_at_only_where_it_is_read() {
+    let event = r#"{"before":null,"after":{"id":1},"op":"c","ts_ms":"soon","source":7}"#;
+    assert_eq!(decode(&debezium(&[]), event).unwrap(), ["+I 1|\\N"]);
+    let mut t = debezium(&[]);
+    t.metadata = super::metadata().into_iter().map(|info| rheos_core::schema::Field::new(info.key, info.ty)).collect();
+    let e = decode(&project(t.clone(), &[&[3]]), event).unwrap();
+    assert_eq!(e, ["+I \\N"], "no number of milliseconds");
+    let e = decode(&project(t, &[&[5]]), event).unwrap_err().to_string();
+    assert!(e.contains("\"source\" of this change event is no object"), "{e}");
+}
+
+#[test]
 fn changes_are_written_as_creates_and_deletes() {
     let t = debezium(&[]);
     let format = Format::of(&t).unwrap();
